@@ -1,0 +1,311 @@
+/**
+ * The custody port: what the rest of Davit knows of the store that holds events. `redis/` is its one implementation today;
+ * `conformance.ts` is the suite every implementation passes. Nothing outside `redis/` names a Redis key or a BullMQ class.
+ */
+
+/** How long marks and records of a route are kept. Read at each call, never stored with an event. */
+export interface RoutePolicy {
+  /** Route key: 16 hex digits, see `routeKey`. */
+  readonly route: string;
+  /** Dedupe window in ms, counted from receipt. */
+  readonly windowMs: number;
+  /** Windows that applied before an edit: still looked into until `until` (Unix ms). At most 2. */
+  readonly earlierWindows: readonly { readonly windowMs: number; readonly until: number }[];
+  readonly retention: {
+    /** ms a delivered record is kept after receipt. */
+    readonly deliveredMs: number;
+    /** ms a dead letter is kept after its death. */
+    readonly deadLettersMs: number;
+    /** Most records of the route that are kept; the oldest delivered go first. */
+    readonly maxEvents: number;
+    /** Keep the body of a delivered event until its record goes. */
+    readonly keepBodies: boolean;
+  };
+}
+
+/** What identifies a delivery of a provider, hashed. See `custody.md` §4 for how it is judged. */
+export interface DedupeMark {
+  /** First 16 bytes of SHA-256 over the length-prefixed parts (route key, source, id). */
+  readonly key: Buffer;
+  /** A key made of signature and body: ends with its window whatever becomes of the event. */
+  readonly weak: boolean;
+  /** First 8 bytes of SHA-256(body), when the id is not covered by the signature: another body is then another event. */
+  readonly bodyHash?: Buffer;
+}
+
+/** A verified event on its way into custody. */
+export interface NewEvent {
+  /** ULID, 26 characters. */
+  readonly id: string;
+  readonly policy: RoutePolicy;
+  /** `undefined`: no dedupe. */
+  readonly mark: DedupeMark | undefined;
+  /** Headers kept for delivery and the log, lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  /** The published entry's `seq` the event was accepted under. */
+  readonly seq: number;
+  readonly eventType?: string;
+  /** One copy each, at most 32. `limit` is the destination's concurrency. */
+  readonly destinations: readonly { readonly destination: string; readonly limit: number }[];
+}
+
+/** What became of a claim. `duplicate` and `revived` carry the id of the event that was there first. */
+export interface ClaimResult {
+  readonly outcome: "new" | "duplicate" | "revived";
+  readonly id: string;
+}
+
+/** The ingest side. Resolves only after the store confirmed the write as durable. */
+export interface Inbox {
+  /**
+   * Dedupe, sequence, record and copies in one atomic step.
+   * @throws CustodyError when the store did not confirm; record and mark then exist both or neither
+   */
+  claim(event: NewEvent): Promise<ClaimResult>;
+  /** Leaves a trace of a refused request (the last 100 of a route are kept). Best effort, never throws. */
+  reject(rejection: Rejection): void;
+}
+
+/** A refused request: names and hashes, never values. */
+export interface Rejection {
+  readonly route: string;
+  readonly at: number;
+  readonly client: string;
+  readonly status: number;
+  readonly reason: string;
+  readonly headerNames: readonly string[];
+  readonly bodyBytes: number;
+  /** Hex SHA-256 of the body, empty when it was not read. */
+  readonly bodySha256: string;
+}
+
+/** What a worker tells the store about a destination at each turn. */
+export interface DestinationPolicy {
+  /** `<route key>/<name>` for an inline destination, `~<id>` for a WebhookDestination. */
+  readonly destination: string;
+  readonly policy: RoutePolicy;
+  /** Most requests at a time, over all processes. */
+  readonly limit: number;
+  /** The whole exchange, ms. A lease lasts this long and 5 s more. */
+  readonly timeoutMs: number;
+  /** ms from receipt or the last revival after which a copy that is not final expires. */
+  readonly maxAgeMs: number;
+}
+
+/** One attempt in a copy's log. At most 50 a copy are kept. */
+export interface AttemptRecord {
+  /** Attempt number, from 1, over all revivals. */
+  readonly attempt: number;
+  /** Unix ms at which it began. */
+  readonly at: number;
+  readonly durationMs?: number;
+  /** HTTP status, absent when there was no response. */
+  readonly status?: number;
+  /** What went wrong, redacted and short: `timeout`, `ECONNREFUSED`, … */
+  readonly error?: string;
+  /** First bytes of the response, at most 2 KiB. */
+  readonly response?: string;
+  readonly action: "started" | "delivered" | "retry" | "dead" | "unknown" | "expired";
+  readonly delayMs?: number;
+  readonly delaySource?: "schedule" | "backoff" | "retry_after";
+  /** Why it is dead: `AttemptsExhausted`, `Status404`, `GiveUpAfter`, `WorkerLost`, … */
+  readonly reason?: string;
+}
+
+/** A copy leased to this process: it may be sent now, and must be settled. */
+export interface TakenCopy {
+  readonly destination: string;
+  readonly eventId: string;
+  /** Grows with every take of the copy: settles carry it. */
+  readonly fence: number;
+  /** Attempt number, from 1, over all revivals. Goes out as `Davit-Attempt`. */
+  readonly attempt: number;
+  /** Attempts of the present budget, this one included. */
+  readonly used: number;
+  /** Unix ms (store's clock) of the present budget's first attempt, moved on by the time spent waiting in a lane. */
+  readonly firstAttemptAt: number;
+  /** Unix ms, the store's clock. */
+  readonly now: number;
+  readonly receivedAt: number;
+  readonly sequence: number;
+  readonly seq: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly eventType: string | undefined;
+  readonly body: Buffer;
+}
+
+/** How an attempt ended. */
+export interface Settle {
+  readonly destination: string;
+  readonly eventId: string;
+  readonly fence: number;
+  /**
+   * `retry`: due again `delayMs` from now. `handedBack`: never reached a socket, the attempt does not count.
+   * `parked`: the destination is unknown to this worker; left alone and looked at again after `delayMs`, not counted.
+   */
+  readonly outcome: "delivered" | "retry" | "dead" | "handedBack" | "parked" | "ignored";
+  readonly record: AttemptRecord;
+  readonly delayMs?: number;
+}
+
+/** Settles what finished and takes what comes next, for all destinations of a process at once. */
+export interface TurnRequest {
+  readonly settles: readonly Settle[];
+  readonly takes: readonly {
+    readonly destination: string;
+    /** 0 keeps the destination (heartbeat) without taking. */
+    readonly want: number;
+    /** Generation of a ticket whose first turn this is. */
+    readonly started?: number;
+  }[];
+  /** Every destination named in this request. */
+  readonly policies: ReadonlyMap<string, DestinationPolicy>;
+  /**
+   * After a failed turn, its destinations and the copies this process really has in flight there: whatever else is leased to it is returned
+   * uncounted, since a lost answer may have carried copies.
+   */
+  readonly adopt?: ReadonlyMap<string, readonly { readonly eventId: string; readonly fence: number }[]>;
+}
+
+export interface TurnResult {
+  readonly copies: readonly TakenCopy[];
+  /** What is left ready in each destination of `takes`. */
+  readonly waiting: ReadonlyMap<string, number>;
+  /** Index of each settle that was refused because the copy is somebody else's now. */
+  readonly fenced: readonly number[];
+  /** Leases of dead processes returned to their lane in this turn, and copies that thereby ended as `WorkerLost`. */
+  readonly unknown: number;
+  readonly workerLost: number;
+  /** Copies that were found past `maxAgeMs` and ended as `expired`. */
+  readonly expired: number;
+}
+
+/** "This destination has due work": held by a process until it releases it. */
+export interface Ticket {
+  readonly destination: string;
+  readonly generation: number;
+  readonly slot: number;
+}
+
+/** The worker side of one namespace. */
+export interface Outbox {
+  /** At most 64 settles, 64 takes; bodies of one reply stay within 1 MiB or one body of any size. */
+  turn(request: TurnRequest): Promise<TurnResult>;
+  /**
+   * Asks whether nothing is takeable now.
+   * @returns `more` when there is; otherwise the ticket is spent and the store will wake the destination by itself
+   */
+  done(ticket: Ticket, policy: DestinationPolicy): Promise<"more" | "idle">;
+  /** Gives the ticket up while there may be work: a fresh one is left for any process. */
+  yield(ticket: Ticket, policy: DestinationPolicy): Promise<void>;
+  /** Asks for up to `slots` tickets of a destination whose lane has grown. */
+  widen(destination: string, slots: number): Promise<void>;
+  /**
+   * Starts to hand out tickets. `onTicket` resolves when the ticket is spent. `onHint` is called when a destination may have new work.
+   * Stops fetching when the returned function is called; that resolves once every `onTicket` has.
+   */
+  start(handlers: {
+    readonly onTicket: (ticket: Ticket, signal: AbortSignal) => Promise<void>;
+    readonly onHint: (destination: string) => void;
+  }): Promise<() => Promise<void>>;
+}
+
+/** State of one copy, see `custody.md` §3. */
+export type CopyState =
+  | "waiting"
+  | "active"
+  | "delayed"
+  | "shelved"
+  | "delivered"
+  | "dead"
+  | "cancelled"
+  | "ignored"
+  | "expired";
+
+export interface CopyView {
+  readonly destination: string;
+  readonly state: CopyState;
+  readonly attempts: readonly AttemptRecord[];
+  /** Unix ms of the next attempt, for `delayed`. */
+  readonly dueAt?: number;
+}
+
+/** Everything the store knows of one event, without its body. */
+export interface EventView {
+  readonly id: string;
+  readonly route: string;
+  readonly receivedAt: number;
+  readonly sequence: number;
+  readonly eventType?: string;
+  readonly duplicates: number;
+  readonly bodyBytes: number;
+  readonly copies: readonly CopyView[];
+}
+
+export interface DeadLetter {
+  readonly eventId: string;
+  readonly destination: string;
+  readonly route: string;
+  readonly diedAt: number;
+  readonly failureContext: {
+    readonly attempts: number;
+    readonly lastError: string;
+    readonly lastStatus?: number;
+    readonly lastResponse?: string;
+  };
+}
+
+/** Backlog of one route or destination. Ages in seconds; 0 when there is nothing. */
+export interface Backlog {
+  readonly waiting: number;
+  readonly active: number;
+  readonly delayed: number;
+  readonly dead: number;
+  readonly oldestWaitingSeconds: number;
+  readonly oldestDelayedSeconds: number;
+}
+
+/** The operator's side. */
+export interface Ledger {
+  event(id: string): Promise<EventView | undefined>;
+  /** Newest first. */
+  events(route: string, limit: number): Promise<readonly EventView[]>;
+  body(id: string): Promise<Buffer | undefined>;
+  /** Oldest death first; `cursor` is the previous page's `next`. */
+  deadLetters(query: {
+    readonly route?: string;
+    readonly destination?: string;
+    readonly limit: number;
+    readonly cursor?: string;
+  }): Promise<{ readonly items: readonly DeadLetter[]; readonly next?: string }>;
+  rejections(route: string): Promise<readonly Rejection[]>;
+  /** Makes the dead copies of an event (or the one named) live again with a fresh budget, under the same id. */
+  replay(id: string, destination?: string): Promise<{ readonly replayed: number }>;
+  /** One script for all of them. Keys are destinations. */
+  stats(destinations: readonly string[]): Promise<ReadonlyMap<string, Backlog>>;
+}
+
+/** What the monitor last saw. */
+export interface CustodyHealth {
+  /** The store answers and is writable. */
+  readonly up: boolean;
+  /** Acked means on disk: `verified` by its settings, `asserted` by the operator, else what is missing. */
+  readonly durable: { readonly ok: boolean; readonly source: "verified" | "asserted" | "volatile"; readonly problems: readonly string[] };
+  /** used_memory / maxmemory, 0 when there is no limit. */
+  readonly memoryRatio: number;
+  /** This process's clock minus the store's, ms. */
+  readonly clockOffsetMs: number;
+}
+
+/** Why the store did not do it. Decide by `code`, never by the message. */
+export type CustodyErrorCode = "Unreachable" | "Timeout" | "ReadOnly" | "NoReplicas" | "OutOfMemory" | "Loading" | "NotDurable" | "Script";
+
+export class CustodyError extends Error {
+  readonly code: CustodyErrorCode;
+  constructor(code: CustodyErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "CustodyError";
+    this.code = code;
+  }
+}

@@ -1,0 +1,120 @@
+import type { KeyState } from "../verification/types.ts";
+
+/** A key of a route's ring as published: the value is base64 of the Secret's bytes. */
+export interface RingKey {
+  /** 8 hex digits of HMAC-SHA256(release key, value). */
+  readonly id: string;
+  readonly keyId?: string;
+  readonly use: "Signing" | "VerifyToken" | "ApiCredential";
+  readonly state: KeyState;
+  /** Unix ms since which it is in this state. */
+  readonly since: number;
+  /** Unix ms after which gateways refuse it by their own clock. */
+  readonly notAfter?: number;
+  readonly value: string;
+}
+
+/** Where an event's dedupe id comes from. `signed`: covered by the signature. */
+export type DedupeSource =
+  | { readonly from: "header"; readonly name: string; readonly signed: boolean }
+  | { readonly from: "json"; readonly pointer: string; readonly signed: boolean };
+
+/** Settings of a verification scheme, resolved from the spec: a preset's name or a scheme as data. */
+export type VerificationConfig =
+  | { readonly type: "provider"; readonly provider: string }
+  | {
+      readonly type: "hmac";
+      readonly header: string;
+      readonly algorithm: "sha1" | "sha256" | "sha384" | "sha512";
+      readonly encoding: "hex" | "base64" | "base64url";
+      readonly prefix: string;
+      readonly separator?: string;
+      readonly signedContent: string;
+      readonly timestamp?: { readonly header?: string; readonly param?: string; readonly unit: "seconds" | "milliseconds" | "rfc3339" };
+      readonly keyIdHeader?: string;
+    }
+  | { readonly type: "token"; readonly header: string; readonly prefix: string }
+  | { readonly type: "basic" }
+  | { readonly type: "none" };
+
+/** When the next attempt is, as data. Delays in ms. */
+export type RetryPolicy = {
+  readonly giveUpAfterMs: number;
+  readonly maxRetryAfterMs: number;
+  readonly maxAgeMs: number;
+} & (
+  | { readonly type: "schedule"; readonly delaysMs: readonly number[]; /** Relative, 0.1 = ± 10 %. */ readonly jitter: number }
+  | {
+      readonly type: "backoff";
+      readonly initialMs: number;
+      readonly factor: number;
+      readonly maxMs: number;
+      /** Full jitter: a delay is uniform in [0, computed]. */
+      readonly jitter: boolean;
+      readonly maxAttempts: number;
+    }
+);
+
+/** A destination as a worker needs it. */
+export interface DestinationEntry {
+  /** `<route key>/<name>`. */
+  readonly id: string;
+  readonly name: string;
+  readonly target: { readonly type: "http"; readonly url: string } | { readonly type: "handler" };
+  /** Empty: every type. Patterns: exact, or a prefix ending in `*`. */
+  readonly eventTypes: readonly string[];
+  readonly timeoutMs: number;
+  readonly concurrency: number;
+  readonly retry: RetryPolicy;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly forwardHeaders: readonly string[];
+  readonly signing?: { readonly scheme: "StandardWebhooks" | "Timestamped"; readonly header: string; readonly keys: readonly RingKey[] };
+}
+
+/** A route compiled from its manifest, its Secrets and its key ring: all that gateways and workers need. Plain JSON. */
+export interface RouteEntry {
+  readonly schema: 1;
+  readonly minReader: 1;
+  /** Stamped by the publisher; grows with every change. */
+  readonly seq: number;
+  readonly instance: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Route key: 16 hex digits of SHA-256(namespace UID, name). */
+  readonly route: string;
+  readonly host: string;
+  readonly path: string;
+  readonly methods: readonly string[];
+  readonly suspend: "None" | "Ingest" | "Delivery" | "All";
+  readonly verification: VerificationConfig;
+  readonly publicUrl: string;
+  readonly toleranceMs: number;
+  readonly allowedSourceRanges: readonly string[];
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly keys: readonly RingKey[];
+  readonly dedupe: {
+    readonly windowMs: number;
+    readonly earlierWindows: readonly { readonly windowMs: number; readonly until: number }[];
+    /** Parts of the id. Empty: the weak key, unless `disabled`. */
+    readonly sources: readonly DedupeSource[];
+    readonly weakWindowMs: number;
+    /** `token`, `basic`, `none` without `keyFrom`. */
+    readonly disabled: boolean;
+  };
+  readonly limits: {
+    readonly maxBodyBytes: number;
+    readonly maxInFlightPerPod: number;
+    readonly maxBacklog: number;
+    readonly rateLimit?: { readonly requests: number; readonly perMs: number; readonly burst: number; readonly by: "Route" | "SourceIP" };
+  };
+  readonly payload: { readonly format: "Any" | "JSON"; readonly requiredFields: readonly string[]; readonly eventTypeFrom?: string };
+  readonly response: { readonly status: number };
+  readonly retention: {
+    readonly deliveredMs: number;
+    readonly deadLettersMs: number;
+    readonly maxEvents: number;
+    readonly keepBodies: boolean;
+  };
+  readonly worker: { readonly dedicated: boolean; readonly concurrency: number };
+  readonly destinations: readonly DestinationEntry[];
+}
