@@ -24,11 +24,14 @@ const isAlive = (pid: number) => {
 
 test("the server runs with the durable settings", async () => {
   const redis = await start({ maxmemory: "64mb" });
-  const settings = await redis.client().config("GET", "append*", "save", "maxmemory*", "no-appendfsync-on-rewrite");
+  const client = redis.client();
+  const setting = async (name: string) => Object.values(await client.config("GET", name)).at(-1);
   const pairs = Object.fromEntries(
-    settings instanceof Array
-      ? settings.flatMap((_, at) => (at % 2 ? [] : [[settings[at], settings[at + 1]]]))
-      : Object.entries(settings as object),
+    await Promise.all(
+      ["appendonly", "appendfsync", "save", "maxmemory", "maxmemory-policy", "no-appendfsync-on-rewrite"].map(
+        async (name) => [name, await setting(name)],
+      ),
+    ),
   );
   expect(pairs).toMatchObject({
     appendonly: "yes",
