@@ -198,7 +198,9 @@ export interface Outbox {
    */
   done(ticket: Ticket, policy: DestinationPolicy): Promise<"more" | "idle">;
   /** Gives the ticket up while there may be work: a fresh one is left for any process. */
-  yield(ticket: Ticket, policy: DestinationPolicy): Promise<void>;
+  yield(ticket: Ticket): Promise<void>;
+  /** Gives the ticket of a destination up that this process may not drain now (unknown or suspended): looked at again after `delayMs`. */
+  postpone(ticket: Ticket, delayMs: number): Promise<void>;
   /** Asks for up to `slots` tickets of a destination whose lane has grown. */
   widen(destination: string, slots: number): Promise<void>;
   /**

@@ -1,0 +1,43 @@
+import { Redis, type RedisOptions as IoredisOptions } from "ioredis";
+import { type ScriptCommands, withScripts } from "./scripts.ts";
+
+/** A client with the custody scripts. */
+export type CustodyClient = Redis & ScriptCommands;
+
+/** Options by which a reply has the shapes of RESP2, whichever protocol is spoken. */
+type RedisOptions = IoredisOptions & { readonly replyMapping?: "legacy" };
+
+/** A command that has no answer after this long has failed; with the gateway's own work a frozen Redis is told within 2.5 s. */
+export const COMMAND_TIMEOUT_MS = 2_000;
+
+/**
+ * Fails fast: no queue while the connection is down, one resend after a reconnect (every script may run twice), an answer or an error within
+ * {@link COMMAND_TIMEOUT_MS}. `autoResendUnfulfilledCommands` keeps its default: without it ioredis 6.0.0 never settles what was in flight.
+ */
+export const FAIL_FAST: RedisOptions = {
+  maxRetriesPerRequest: 1,
+  enableOfflineQueue: false,
+  commandTimeout: COMMAND_TIMEOUT_MS,
+  connectTimeout: 2_000,
+  retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt - 1, 4), 500),
+  // After a failover the old primary answers READONLY until the name resolves to the new one.
+  reconnectOnError: (error) => (error.message.startsWith("READONLY") ? 1 : false),
+};
+
+/** Opens a fail-fast client. Errors are seen by whoever awaits a command; the client reconnects by itself. */
+export function connect(url: string, options: RedisOptions = {}): CustodyClient {
+  const redis = new Redis(url, { ...FAIL_FAST, ...options });
+  redis.on("error", () => {
+    // Said by the monitor and by each command; an unhandled `error` event would end the process.
+  });
+  return withScripts(redis);
+}
+
+/** Opens a client as BullMQ wants it: commands wait for the connection instead of failing. */
+export function connectForTickets(url: string): Redis {
+  const redis = new Redis(url, { ...FAIL_FAST, maxRetriesPerRequest: null, enableOfflineQueue: true, commandTimeout: undefined });
+  redis.on("error", () => {
+    // As above; BullMQ also reports it.
+  });
+  return redis;
+}

@@ -1,0 +1,45 @@
+import { CustodyError, type CustodyErrorCode } from "../port.ts";
+
+/** First word of a Redis error reply, which is its code (RESP: `-CODE text`). */
+const BY_REPLY: Readonly<Record<string, CustodyErrorCode>> = {
+  OOM: "OutOfMemory",
+  READONLY: "ReadOnly",
+  MISCONF: "ReadOnly",
+  NOREPLICAS: "NoReplicas",
+  NOGOODSLAVE: "NoReplicas",
+  LOADING: "Loading",
+  MASTERDOWN: "Loading",
+  BUSY: "Timeout",
+  CLUSTERDOWN: "Unreachable",
+  TRYAGAIN: "Unreachable",
+};
+
+const WORDS: Readonly<Record<CustodyErrorCode, string>> = {
+  Unreachable: "Redis cannot be reached",
+  Timeout: "Redis did not answer in time; whether it stored the write is not known",
+  ReadOnly: "Redis refuses writes (a replica, or its disk failed)",
+  NoReplicas: "not enough replicas confirmed the write",
+  OutOfMemory: "Redis is at its maxmemory",
+  Loading: "Redis is loading its data",
+  NotDurable: "Redis is not set to keep what it acknowledges",
+  Script: "a custody script failed",
+};
+
+/** Turns whatever ioredis rejected with into a {@link CustodyError}; the original is its cause. */
+export function asCustodyError(error: unknown): CustodyError {
+  if (error instanceof CustodyError) return error;
+  const code = classify(error);
+  return new CustodyError(code, WORDS[code], { cause: error });
+}
+
+function classify(error: unknown): CustodyErrorCode {
+  if (!(error instanceof Error)) return "Script";
+  if (error.name === "ReplyError") {
+    const [word = ""] = error.message.split(" ", 1);
+    // An error inside a script is reported as "ERR … script: <sha>, on @user_script:…" with the inner code first in newer servers.
+    return BY_REPLY[word] ?? "Script";
+  }
+  // ioredis has no class for it: `commandTimeout` rejects with a plain Error of this exact text.
+  if (error.message === "Command timed out") return "Timeout";
+  return "Unreachable";
+}

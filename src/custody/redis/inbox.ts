@@ -1,0 +1,158 @@
+import { type ClaimResult, CustodyError, type Inbox, type NewEvent, type Rejection, type RoutePolicy } from "../port.ts";
+import type { CustodyClient } from "./connection.ts";
+import { asCustodyError } from "./errors.ts";
+import { metaJson } from "./record.ts";
+
+const MAX_ENTRIES = 64;
+const MAX_COPIES = 256;
+const MAX_BYTES = 1_048_576;
+/** Batches under way at once: with two, one is verified and collected while Redis works on the other. */
+const MAX_FLYING = 2;
+const KEPT_REJECTIONS = 100;
+const REJECTIONS_TTL_S = 7 * 86_400;
+const WAIT_MS = 1_000;
+
+interface Pending {
+  readonly event: NewEvent;
+  readonly resolve: (result: ClaimResult) => void;
+  readonly reject: (error: CustodyError) => void;
+}
+
+const OUTCOMES: Readonly<Record<string, ClaimResult["outcome"]>> = { N: "new", D: "duplicate", R: "revived" };
+
+/** What a mark's `mode` is called in `claim.lua`. */
+function markArguments({ mark }: NewEvent): [mode: string, mark: string, bodyHash: string] {
+  if (mark === undefined) return ["-", "-", "-"];
+  return [mark.weak ? "w" : "m", mark.key.toString("base64url"), mark.bodyHash?.toString("base64url") ?? "-"];
+}
+
+/**
+ * The ingest side on Redis: what arrives in one turn of the event loop goes out as one script, at most 64 events, 256 copies and 1 MiB.
+ * `replicas`: how many must confirm each batch by WAIT before anything of it is acknowledged.
+ */
+export class RedisInbox implements Inbox {
+  readonly #redis: CustodyClient;
+  readonly #prefix: string;
+  readonly #replicas: () => number;
+  #queue: Pending[] = [];
+  #flying = 0;
+  #scheduled = false;
+
+  constructor(redis: CustodyClient, tag: string, replicas: () => number = () => 0) {
+    this.#redis = redis;
+    this.#prefix = `${tag}:`;
+    this.#replicas = replicas;
+  }
+
+  claim(event: NewEvent): Promise<ClaimResult> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ event, resolve, reject });
+      if (this.#scheduled) return;
+      this.#scheduled = true;
+      setImmediate(() => {
+        this.#scheduled = false;
+        this.#flush();
+      });
+    });
+  }
+
+  reject(rejection: Rejection): void {
+    const key = `${this.#prefix}rejected:${rejection.route}`;
+    const { route: _, ...kept } = rejection;
+    this.#redis
+      .multi()
+      .lpush(key, JSON.stringify(kept))
+      .ltrim(key, 0, KEPT_REJECTIONS - 1)
+      .expire(key, REJECTIONS_TTL_S)
+      .exec()
+      .catch(() => {
+        // Best effort: a trace of a refusal is not worth an answer to the sender.
+      });
+  }
+
+  #flush(): void {
+    while (this.#queue.length > 0 && this.#flying < MAX_FLYING) {
+      const batch = this.#nextBatch();
+      this.#flying++;
+      void this.#send(batch).finally(() => {
+        this.#flying--;
+        this.#flush();
+      });
+    }
+  }
+
+  #nextBatch(): Pending[] {
+    let copies = 0;
+    let bytes = 0;
+    let size = 0;
+    for (const { event } of this.#queue) {
+      copies += event.destinations.length;
+      bytes += event.body.length;
+      if (size > 0 && (size === MAX_ENTRIES || copies > MAX_COPIES || bytes > MAX_BYTES)) break;
+      size++;
+    }
+    return this.#queue.splice(0, size);
+  }
+
+  async #send(batch: readonly Pending[]): Promise<void> {
+    try {
+      const replies = await this.#run(batch.map(({ event }) => event));
+      for (const [index, pending] of batch.entries()) pending.resolve(readReply(replies[index]));
+    } catch (cause) {
+      const error = asCustodyError(cause);
+      // A script error is about one entry; it must not refuse the others. Anything else leaves the whole batch unknown.
+      if (error.code === "Script" && batch.length > 1) {
+        for (const pending of batch) await this.#send([pending]);
+        return;
+      }
+      for (const pending of batch) pending.reject(error);
+    }
+  }
+
+  async #run(events: readonly NewEvent[]): Promise<readonly string[]> {
+    const args = claimArguments(events);
+    const replicas = this.#replicas();
+    if (replicas === 0) return this.#redis.claim(this.#prefix, ...args);
+    const claim = this.#redis.claim(this.#prefix, ...args);
+    // Same connection, next command: WAIT covers the batch's writes, and is the batch's last word.
+    const [replies, confirmed] = await Promise.all([claim, this.#redis.wait(replicas, WAIT_MS)]);
+    if (confirmed < replicas) throw new CustodyError("NoReplicas", `${confirmed} of ${replicas} replicas confirmed the write within ${WAIT_MS} ms`);
+    return replies;
+  }
+}
+
+function claimArguments(events: readonly NewEvent[]): (string | number | Buffer)[] {
+  const policies: RoutePolicy[] = [];
+  const index = new Map<RoutePolicy, number>();
+  const args: (string | number | Buffer)[] = [];
+  for (const event of events) {
+    let position = index.get(event.policy);
+    if (position === undefined) {
+      position = policies.push(event.policy);
+      index.set(event.policy, position);
+    }
+    const json = metaJson(event.headers, event.eventType);
+    args.push(event.id, position, ...markArguments(event), event.seq, json, event.body, event.destinations.length);
+    for (const { destination, limit } of event.destinations) args.push(destination, limit);
+  }
+  return [JSON.stringify(policies.map(policyArgument)), events.length, ...args];
+}
+
+/** The part of a policy the scripts read. */
+export function policyArgument(policy: RoutePolicy): Record<string, unknown> {
+  return {
+    route: policy.route,
+    windowMs: policy.windowMs,
+    earlierWindows: policy.earlierWindows,
+    deliveredMs: policy.retention.deliveredMs,
+    deadLettersMs: policy.retention.deadLettersMs,
+    maxEvents: policy.retention.maxEvents,
+    keepBodies: policy.retention.keepBodies,
+  };
+}
+
+function readReply(reply: string | undefined): ClaimResult {
+  const outcome = OUTCOMES[reply?.[0] ?? ""];
+  if (reply === undefined || outcome === undefined) throw new CustodyError("Script", "the claim script left an entry unanswered");
+  return { outcome, id: reply.slice(1) };
+}

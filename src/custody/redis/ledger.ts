@@ -1,0 +1,123 @@
+import type { AttemptRecord, Backlog, CopyView, DeadLetter, EventView, Ledger, Rejection } from "../port.ts";
+import type { CustodyClient } from "./connection.ts";
+import { asCustodyError } from "./errors.ts";
+import { parseAttempt, parseCopy, parseMeta } from "./record.ts";
+
+/** Values of one destination in the reply of `stats`. */
+const STATS_FIELDS = 6;
+
+/** The operator's side on Redis: reads records and indexes, and replays. */
+export class RedisLedger implements Ledger {
+  readonly #redis: CustodyClient;
+  readonly #prefix: string;
+
+  constructor(redis: CustodyClient, tag: string) {
+    this.#redis = redis;
+    this.#prefix = `${tag}:`;
+  }
+
+  async event(id: string): Promise<EventView | undefined> {
+    const fields = await this.#ask(() => this.#redis.hgetallBuffer(`${this.#prefix}e:${id}`));
+    return fields["m"] === undefined ? undefined : eventView(id, fields);
+  }
+
+  async events(route: string, limit: number): Promise<readonly EventView[]> {
+    const ids = await this.#ask(() => this.#redis.zrange(`${this.#prefix}log:${route}`, "0", String(limit - 1), "REV"));
+    const views = await Promise.all(ids.map((id) => this.event(id)));
+    return views.filter((view) => view !== undefined);
+  }
+
+  async body(id: string): Promise<Buffer | undefined> {
+    return (await this.#ask(() => this.#redis.hgetBuffer(`${this.#prefix}e:${id}`, "b"))) ?? undefined;
+  }
+
+  async deadLetters(query: Parameters<Ledger["deadLetters"]>[0]): ReturnType<Ledger["deadLetters"]> {
+    const owner = query.destination ?? query.route;
+    const key = `${this.#prefix}dead${owner === undefined ? "" : `:${owner}`}`;
+    const offset = Number(query.cursor ?? 0);
+    const rows = await this.#ask(() => this.#redis.zrange(key, String(offset), String(offset + query.limit - 1), "WITHSCORES"));
+    const members: [member: string, diedAt: number][] = [];
+    for (let i = 0; i + 1 < rows.length; i += 2) members.push([rows[i] ?? "", Number(rows[i + 1])]);
+    const items = await Promise.all(members.map(([member, diedAt]) => this.#deadLetter(member, diedAt)));
+    const found = items.filter((item) => item !== undefined);
+    return members.length < query.limit ? { items: found } : { items: found, next: String(offset + members.length) };
+  }
+
+  async rejections(route: string): Promise<readonly Rejection[]> {
+    const rows = await this.#ask(() => this.#redis.lrange(`${this.#prefix}rejected:${route}`, 0, -1));
+    return rows.map((row) => ({ ...(JSON.parse(row) as Omit<Rejection, "route">), route }));
+  }
+
+  async replay(id: string, destination = ""): Promise<{ readonly replayed: number }> {
+    return { replayed: await this.#ask(() => this.#redis.replay(this.#prefix, id, destination)) };
+  }
+
+  async stats(destinations: readonly string[]): Promise<ReadonlyMap<string, Backlog>> {
+    const values = (await this.#ask(() => this.#redis.stats(this.#prefix, ...destinations))).map(Number);
+    const now = values.at(-1) ?? 0;
+    const ageSeconds = (receivedAt: number) => (receivedAt === 0 ? 0 : Math.max(0, (now - receivedAt) / 1_000));
+    return new Map(
+      destinations.map((destination, index) => {
+        const [waiting = 0, active = 0, delayed = 0, dead = 0, oldestWaiting = 0, oldestDelayed = 0] = values.slice(
+          index * STATS_FIELDS,
+          (index + 1) * STATS_FIELDS,
+        );
+        const oldestWaitingSeconds = ageSeconds(oldestWaiting);
+        return [destination, { waiting, active, delayed, dead, oldestWaitingSeconds, oldestDelayedSeconds: ageSeconds(oldestDelayed) }];
+      }),
+    );
+  }
+
+  async #deadLetter(member: string, diedAt: number): Promise<DeadLetter | undefined> {
+    const bar = member.indexOf("|");
+    const [eventId, destination] = [member.slice(0, bar), member.slice(bar + 1)];
+    const view = await this.event(eventId);
+    const copy = view?.copies.find((candidate) => candidate.destination === destination);
+    if (view === undefined || copy === undefined) return undefined;
+    return { eventId, destination, route: view.route, diedAt, failureContext: failureContext(copy.attempts) };
+  }
+
+  async #ask<T>(question: () => Promise<T>): Promise<T> {
+    try {
+      return await question();
+    } catch (error) {
+      throw asCustodyError(error);
+    }
+  }
+}
+
+function failureContext(attempts: readonly AttemptRecord[]): DeadLetter["failureContext"] {
+  const last = attempts.at(-1);
+  const lastError = last?.error ?? (last?.status === undefined ? (last?.reason ?? "unknown") : `status ${last.status}`);
+  return {
+    attempts: last?.attempt ?? 0,
+    lastError,
+    ...(last?.status !== undefined && { lastStatus: last.status }),
+    ...(last?.response !== undefined && { lastResponse: last.response }),
+  };
+}
+
+function eventView(id: string, fields: Readonly<Record<string, Buffer>>): EventView {
+  const text = (name: string) => fields[name]?.toString() ?? "";
+  const meta = parseMeta(text("m"));
+  return {
+    id,
+    route: meta.route,
+    receivedAt: meta.receivedAt,
+    sequence: meta.sequence,
+    ...(meta.eventType !== undefined && { eventType: meta.eventType }),
+    duplicates: Number(text("n") || 0),
+    bodyBytes: fields["b"]?.length ?? 0,
+    copies: meta.destinations.map((destination) => copyView(destination, fields)),
+  };
+}
+
+function copyView(destination: string, fields: Readonly<Record<string, Buffer>>): CopyView {
+  const { state, due } = parseCopy(fields[`c:${destination}`]?.toString() ?? "");
+  const prefix = `a:${destination}:`;
+  const attempts = Object.entries(fields)
+    .filter(([name]) => name.startsWith(prefix))
+    .map(([name, value]) => parseAttempt(Number(name.slice(prefix.length)), value.toString()))
+    .toSorted((a, b) => a.attempt - b.attempt);
+  return { destination, state, attempts, ...(state === "delayed" && { dueAt: due }) };
+}

@@ -1,0 +1,51 @@
+-- janitor: one short call under a lock; level, not edge: it rewrites whatever ticket is missing and removes what retention says.
+-- ARGV: token of the caller, lock ms, policies of the routes it knows (JSON object by route).
+-- Returns { 1 when there is more, destinations and generations that need a ticket }, or {} when another process holds the lock.
+call('ZREM', P .. 'busy', '')
+if not call('SET', P .. 'janitor', ARGV[1], 'NX', 'PX', ARGV[2]) then return {} end
+local now = now_ms()
+local policies = cjson.decode(ARGV[3])
+local PAGE = 100
+
+local tickets = {}
+for _, d in ipairs(call('ZRANGEBYSCORE', P .. 'busy', '-inf', int(now), 'LIMIT', 0, PAGE)) do
+  local gate = P .. 'gate:' .. d
+  local g = call('HMGET', gate, 'g', 'run')
+  local generation = g[1] or '0'
+  -- A ticket of this generation was started and its holder has gone quiet: only another id gets past the dead one.
+  if g[2] == generation then generation = int(call('HINCRBY', gate, 'g', 1)) end
+  call('ZADD', P .. 'busy', int(now + HELD_MS), d)
+  tickets[#tickets + 1] = d
+  tickets[#tickets + 1] = generation
+end
+
+local function look_at_route(member, route)
+  local policy = policies[route]
+  if not policy then return call('ZADD', P .. 'exp', int(now + 3600000), member) end
+  sweep(policy, PAGE, now)
+  local cursor = call('HGET', P .. 'route:' .. route, 'cursor')
+  local head = call('ZRANGEBYSCORE', P .. 'log:' .. route, cursor and '(' .. cursor or '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+  if not head[1] then return call('ZREM', P .. 'exp', member) end
+  local at = math.floor(tonumber(head[2]) / 4096) + policy.deliveredMs
+  call('ZADD', P .. 'exp', int(math.max(at, now + FRESH_MS)), member)
+end
+
+local function look_at_record(id)
+  local meta = read_meta(call('HGET', P .. 'e:' .. id, 'm'))
+  if not meta then return call('ZREM', P .. 'exp', id) end
+  local policy = policies[meta.route]
+  if not policy then return call('ZADD', P .. 'exp', int(now + 3600000), id) end
+  local live, dead, kept, since = survey(id, meta)
+  if live then return call('ZREM', P .. 'exp', id) end
+  local due = (dead or kept) and since + policy.deadLettersMs or meta.at + policy.deliveredMs
+  if due > now then return call('ZADD', P .. 'exp', int(due), id) end
+  remove_record(id, meta)
+  call('ZREM', P .. 'exp', id)
+end
+
+local looks = call('ZRANGEBYSCORE', P .. 'exp', '-inf', int(now), 'LIMIT', 0, PAGE)
+for _, member in ipairs(looks) do
+  local route = string.match(member, '^r:(%x+)$')
+  if route then look_at_route(member, route) else look_at_record(member) end
+end
+return { (#tickets == 2 * PAGE or #looks == PAGE) and 1 or 0, tickets }

@@ -1,0 +1,180 @@
+-- Shared by every script. KEYS[1] is the tag with a trailing colon: all keys below it live in one Cluster slot.
+local P = KEYS[1]
+local call = redis.call
+
+local MAX_LOG = 50          -- attempts kept of a copy
+local MAX_UNKNOWN = 5       -- lost workers in a row before a copy is dead
+local MARK_MS = 2000        -- an expired lease is marked first and returned this much later
+local HELD_MS = 3000        -- a destination that is being drained is looked at again after this
+local FRESH_MS = 1000       -- … and one that just got work after this
+
+local function now_ms()
+  local t = call('TIME')
+  return t[1] * 1000 + math.floor(t[2] / 1000)
+end
+
+local function int(n) return string.format('%.0f', n) end
+
+-- A copy is one string: state fence attempt base unknown first since due revived token.
+--   state   W waiting, R replayed (waits in `late`), A active, L delayed; D delivered, X dead, C cancelled, I ignored, E expired
+--   fence   grows with each take      attempt  counted attempts     base  attempts before the last revival
+--   unknown attempts in a row whose worker was lost                 first start of the budget, moved on by time spent in a lane
+--   since   when it came into this state   due  of a delayed one    revived  time of the last revival   token  holder or -
+local function read_copy(text)
+  if not text then return nil end
+  local s, f, n, b, u, first, since, due, revived, token =
+    string.match(text, '^(%u) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
+  return { state = s, fence = tonumber(f), attempt = tonumber(n), base = tonumber(b), unknown = tonumber(u),
+    first = tonumber(first), since = tonumber(since), due = tonumber(due), revived = tonumber(revived), token = token }
+end
+
+local function write_copy(c)
+  return string.format('%s %.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f %s',
+    c.state, c.fence, c.attempt, c.base, c.unknown, c.first, c.since, c.due, c.revived, c.token)
+end
+
+-- Metadata is three lines: "schema minReader route sequence receivedAt seq mode mark bodyHash", the destinations, and JSON for the reader.
+--   mode  - no dedupe, m a mark, w a weak mark      mark  the field in `live` or `seen`
+local function read_meta(text)
+  if not text then return nil end
+  local route, sequence, at, seq, mode, mark, hash, destinations =
+    string.match(text, '^%d+ %d+ (%x+) (%d+) (%d+) (%d+) (.) (%S+) (%S+)\n([^\n]*)\n')
+  return { route = route, sequence = tonumber(sequence), at = tonumber(at), mode = mode, mark = mark, hash = hash,
+    destinations = destinations }
+end
+
+local LIVE = { W = true, R = true, A = true, L = true, S = true }
+
+-- The states of all copies: any live, any dead, any kept for its body's sake.
+local function survey(id, meta)
+  local fields = {}
+  for d in string.gmatch(meta.destinations, '%S+') do fields[#fields + 1] = 'c:' .. d end
+  local live, dead, kept, since = false, false, false, 0
+  if #fields > 0 then
+    for _, text in ipairs(call('HMGET', P .. 'e:' .. id, unpack(fields))) do
+      local c = read_copy(text or nil)
+      if c then
+        if LIVE[c.state] then live = true
+        elseif c.state == 'X' then dead = true
+        elseif c.state == 'C' or c.state == 'E' then kept = true end
+        if c.since > since then since = c.since end
+      end
+    end
+  end
+  return live, dead, kept, since
+end
+
+local function forget_dead(id, destination, route)
+  local member = id .. '|' .. destination
+  call('ZREM', P .. 'dead', member)
+  call('ZREM', P .. 'dead:' .. destination, member)
+  call('ZREM', P .. 'dead:' .. route, member)
+end
+
+local function remove_record(id, meta)
+  for d in string.gmatch(meta.destinations, '%S+') do forget_dead(id, d, meta.route) end
+  if meta.mode == 'm' then
+    local value = call('HGET', P .. 'live', meta.mark)
+    if value and string.sub(value, 1, 26) == id then call('HDEL', P .. 'live', meta.mark) end
+  end
+  call('DEL', P .. 'e:' .. id)
+  call('ZREM', P .. 'log:' .. meta.route, id)
+  call('HINCRBY', P .. 'route:' .. meta.route, 'removed', 1)
+end
+
+-- Removes what is due of a route's log, oldest first, at most `budget` records looked at. What cannot go yet (live or dead) is passed for good:
+-- when it settles later, `finish` sees that the cursor is past it.
+local function sweep(policy, budget, now)
+  local log, state = P .. 'log:' .. policy.route, P .. 'route:' .. policy.route
+  local over = call('ZCARD', log) - policy.maxEvents
+  local oldest = (now - policy.deliveredMs) * 4096
+  local cursor = call('HGET', state, 'cursor')
+  local from = cursor and '(' .. cursor or '-inf'
+  if over <= 0 and #call('ZRANGEBYSCORE', log, from, int(oldest), 'LIMIT', 0, 1) == 0 then return 0 end
+  local rows = call('ZRANGEBYSCORE', log, from, '+inf', 'WITHSCORES', 'LIMIT', 0, budget)
+  local passed, removed = nil, 0
+  for i = 1, #rows, 2 do
+    local id, score = rows[i], rows[i + 1]
+    if over <= 0 and tonumber(score) > oldest then break end
+    local meta = read_meta(call('HGET', P .. 'e:' .. id, 'm'))
+    if not meta then
+      call('ZREM', log, id)
+    else
+      local live, dead, kept = survey(id, meta)
+      if live or dead or kept then passed = int(tonumber(score))
+      else remove_record(id, meta) removed = removed + 1 over = over - 1 end
+    end
+  end
+  if passed then call('HSET', state, 'cursor', passed) end
+  return removed
+end
+
+local seen_ready = {}
+-- Moves a mark to the bucket of its receipt, which expires two windows later.
+local function mark_seen(id, meta, policy, now)
+  local bucket = math.floor(meta.at / policy.windowMs)
+  local ends = (bucket + 2) * policy.windowMs
+  if ends <= now then return end
+  local key = P .. 'seen:' .. int(policy.windowMs) .. ':' .. int(bucket)
+  call('HSET', key, meta.mark, id .. ' ' .. int(meta.at) .. ' ' .. meta.hash)
+  if not seen_ready[key] then
+    seen_ready[key] = true
+    if call('PTTL', key) < 0 then call('PEXPIREAT', key, int(ends)) end
+  end
+end
+
+local logs = {}
+local function log_of(policy)
+  local l = logs[policy.route]
+  if not l then
+    l = { cursor = tonumber(call('HGET', P .. 'route:' .. policy.route, 'cursor') or '-1'),
+      over = call('ZCARD', P .. 'log:' .. policy.route) > policy.maxEvents }
+    logs[policy.route] = l
+  end
+  return l
+end
+
+-- After a copy came into a final state: what that means for the record.
+local function finish(id, meta, policy, now)
+  local live, dead, kept = survey(id, meta)
+  if live then return end
+  if dead then return call('ZADD', P .. 'exp', int(now + policy.deadLettersMs), id) end
+  if meta.mode == 'm' then
+    mark_seen(id, meta, policy, now)
+    call('HDEL', P .. 'live', meta.mark)
+  end
+  if kept then return call('ZADD', P .. 'exp', int(now + policy.deadLettersMs), id) end
+  if not policy.keepBodies then call('HDEL', P .. 'e:' .. id, 'b') end
+  local log = log_of(policy)
+  if meta.sequence <= log.cursor then
+    local due = meta.at + policy.deliveredMs
+    if log.over or due <= now then remove_record(id, meta)
+    else call('ZADD', P .. 'exp', int(due), id) end
+  end
+end
+
+local function bury(id, destination, meta, now)
+  local member, at = id .. '|' .. destination, int(now)
+  call('ZADD', P .. 'dead', at, member)
+  call('ZADD', P .. 'dead:' .. destination, at, member)
+  call('ZADD', P .. 'dead:' .. meta.route, at, member)
+end
+
+-- Says that a destination has (more) work. A held one's holder listens; for another one any worker writes the ticket.
+local function announce(destination, slot, now)
+  local g = call('HMGET', P .. 'gate:' .. destination, 'g', 'run')
+  local generation = g[1] or '0'
+  local held = g[2] == generation and '1' or '0'
+  call('ZADD', P .. 'busy', held == '1' and 'NX' or 'LT', int(now + FRESH_MS), destination)
+  call('PUBLISH', P .. 'hint', generation .. '#' .. slot .. '#' .. held .. '#' .. destination)
+end
+
+-- Makes a dead copy live again under the same id, with a fresh budget. The fence grows, so that a repeated settle of the old life is refused.
+local function revive(id, destination, meta, copy, key, state, now)
+  forget_dead(id, destination, meta.route)
+  call('ZREM', P .. 'exp', id)
+  copy.fence, copy.base, copy.unknown = copy.fence + 1, copy.attempt, 0
+  copy.state, copy.first, copy.since, copy.due, copy.revived, copy.token = state, 0, now, 0, now, '-'
+  call('HSET', P .. 'e:' .. id, 'c:' .. destination, write_copy(copy))
+  call('ZADD', P .. key .. ':' .. destination, int(meta.sequence), id)
+end

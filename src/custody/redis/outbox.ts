@@ -1,0 +1,147 @@
+import type { DestinationPolicy, Outbox, Settle, TakenCopy, Ticket, TurnRequest, TurnResult } from "../port.ts";
+import type { CustodyClient } from "./connection.ts";
+import { asCustodyError } from "./errors.ts";
+import { policyArgument } from "./inbox.ts";
+import { parseMeta, type RecordMeta } from "./record.ts";
+import type { TurnReply } from "./scripts.ts";
+import type { TicketSource } from "./tickets.ts";
+
+/** A lease outlives the exchange's timeout by this much, so that an outcome can be settled. */
+export const LEASE_MARGIN_MS = 5_000;
+
+const OUTCOMES: Readonly<Record<Settle["outcome"], string>> = {
+  delivered: "D",
+  retry: "L",
+  dead: "X",
+  handedBack: "B",
+  parked: "P",
+  ignored: "I",
+};
+
+/** Values of one copy in the reply of `turn`. */
+const COPY_FIELDS = 7;
+
+/** The worker side on Redis. `token` names this process: leases carry it. */
+export class RedisOutbox implements Outbox {
+  readonly #redis: CustodyClient;
+  readonly #prefix: string;
+  readonly #token: string;
+  readonly #tickets: TicketSource;
+
+  constructor(redis: CustodyClient, tag: string, token: string, tickets: TicketSource) {
+    this.#redis = redis;
+    this.#prefix = `${tag}:`;
+    this.#token = token;
+    this.#tickets = tickets;
+  }
+
+  async turn(request: TurnRequest): Promise<TurnResult> {
+    const { args, destinations } = turnArguments(this.#token, request);
+    try {
+      return readTurn(await this.#redis.turnBuffer(this.#prefix, ...args), request, destinations);
+    } catch (error) {
+      throw asCustodyError(error);
+    }
+  }
+
+  async done(ticket: Ticket, policy: DestinationPolicy): Promise<"more" | "idle"> {
+    const [wake, generation] = await this.#end(ticket, policy.limit, "drained");
+    if (wake < 0) return "more";
+    if (wake > 0) await this.#tickets.wake(ticket.destination, wake, Number(generation));
+    return "idle";
+  }
+
+  async yield(ticket: Ticket): Promise<void> {
+    const [, generation] = await this.#end(ticket, 1, "yield");
+    await this.#tickets.add({ destination: ticket.destination, slot: ticket.slot, generation: Number(generation) });
+  }
+
+  async postpone(ticket: Ticket, delayMs: number): Promise<void> {
+    await this.#end(ticket, 1, "postpone", delayMs);
+  }
+
+  async widen(destination: string, slots: number): Promise<void> {
+    await this.#tickets.widen(destination, slots);
+  }
+
+  start(handlers: Parameters<Outbox["start"]>[0]): Promise<() => Promise<void>> {
+    return this.#tickets.start(handlers);
+  }
+
+  async #end(ticket: Ticket, limit: number, mode: string, delayMs = 0): Promise<[wake: number, generation: string]> {
+    try {
+      return await this.#redis.done(this.#prefix, ticket.destination, ticket.generation, limit, mode, delayMs);
+    } catch (error) {
+      throw asCustodyError(error);
+    }
+  }
+}
+
+function turnArguments(token: string, request: TurnRequest): { args: (string | number)[]; destinations: readonly string[] } {
+  const destinations = [...request.policies.keys()];
+  const index = new Map(destinations.map((destination, position) => [destination, position + 1]));
+  const at = (destination: string): number => {
+    const position = index.get(destination);
+    if (position === undefined) throw new RangeError(`turn: no policy for destination ${destination}`);
+    return position;
+  };
+  const policies = [...request.policies.values()].map((policy, position) => ({
+    ...policyArgument(policy.policy),
+    index: position,
+    destination: policy.destination,
+    limit: policy.limit,
+    leaseMs: policy.timeoutMs + LEASE_MARGIN_MS,
+    maxAgeMs: policy.maxAgeMs,
+  }));
+  const adoptions = [...(request.adopt ?? [])];
+  const args: (string | number)[] = [token, JSON.stringify(policies), request.settles.length, request.takes.length, adoptions.length];
+  for (const settle of request.settles) {
+    const { destination, eventId, fence, outcome, record, delayMs = 0 } = settle;
+    args.push(at(destination), eventId, fence, OUTCOMES[outcome], record.attempt, JSON.stringify(record), Math.ceil(delayMs));
+  }
+  for (const { destination, want, started } of request.takes) args.push(at(destination), want, started ?? "");
+  for (const [destination, mine] of adoptions) {
+    args.push(at(destination), mine.length);
+    for (const { eventId, fence } of mine) args.push(eventId, fence);
+  }
+  return { args, destinations };
+}
+
+function readTurn(reply: TurnReply, request: TurnRequest, destinations: readonly string[]): TurnResult {
+  const [fenced, unknown, workerLost, expired, waiting, nowText, values] = reply;
+  const now = Number(nowText.toString());
+  const copies: TakenCopy[] = [];
+  for (let i = 0; i < values.length; i += COPY_FIELDS) {
+    copies.push(readCopy(values.slice(i, i + COPY_FIELDS) as CopyValues, destinations, now));
+  }
+  return {
+    copies,
+    waiting: new Map(request.takes.map(({ destination }, position) => [destination, waiting[position] ?? 0])),
+    fenced,
+    unknown,
+    workerLost,
+    expired,
+  };
+}
+
+type CopyValues = [index: number, id: Buffer, fence: Buffer, attempts: Buffer, first: Buffer, meta: Buffer, body: Buffer];
+
+function readCopy([index, id, fence, attempts, first, metaText, body]: CopyValues, destinations: readonly string[], now: number): TakenCopy {
+  const [attempt, used] = attempts.toString().split(" ");
+  const meta: RecordMeta = parseMeta(metaText.toString());
+  return {
+    destination: destinations[index] ?? "",
+    eventId: id.toString(),
+    fence: Number(fence.toString()),
+    attempt: Number(attempt),
+    used: Number(used),
+    firstAttemptAt: Number(first.toString()),
+    now,
+    receivedAt: meta.receivedAt,
+    sequence: meta.sequence,
+    seq: meta.seq,
+    headers: meta.headers,
+    eventType: meta.eventType,
+    body,
+  };
+}

@@ -1,0 +1,29 @@
+import { readFileSync } from "node:fs";
+import type { Redis } from "ioredis";
+
+const NAMES = ["claim", "turn", "done", "janitor", "replay", "stats"] as const;
+
+/** A custody script: `KEYS[1]` is the tag with a colon, the rest is in the script's own header. */
+type Run<T> = (prefix: string, ...args: (string | number | Buffer)[]) => Promise<T>;
+
+/** Commands the scripts add to a client. `turnBuffer` answers with Buffers: bodies are bytes, not text. */
+export interface ScriptCommands {
+  claim: Run<string[]>;
+  turnBuffer: Run<TurnReply>;
+  done: Run<[wake: number, generation: string]>;
+  janitor: Run<[] | [more: number, tickets: string[]]>;
+  replay: Run<number>;
+  stats: Run<(string | number)[]>;
+}
+
+/** Fenced indexes, unknown, workerLost, expired, waiting, now, then seven values a copy. */
+export type TurnReply = [number[], number, number, number, number[], Buffer, (Buffer | number)[]];
+
+const source = (name: string) => readFileSync(new URL(`lua/${name}.lua`, import.meta.url), "utf8");
+const library = source("lib");
+
+/** Teaches a client the custody scripts (EVALSHA, with EVAL when the server does not know one yet). */
+export function withScripts(redis: Redis): Redis & ScriptCommands {
+  for (const name of NAMES) redis.defineCommand(name, { numberOfKeys: 1, lua: `${library}\n${source(name)}` });
+  return redis as Redis & ScriptCommands;
+}

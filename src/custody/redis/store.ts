@@ -1,0 +1,101 @@
+import { randomUUID } from "node:crypto";
+import type { CustodyHealth, Inbox, Ledger, Outbox, RoutePolicy } from "../port.ts";
+import { type CustodyClient, connect } from "./connection.ts";
+import { RedisInbox } from "./inbox.ts";
+import { Janitor } from "./janitor.ts";
+import { type Scope, tagOf, ticketQueue } from "./keys.ts";
+import { RedisLedger } from "./ledger.ts";
+import { type DurabilityMode, Monitor } from "./monitor.ts";
+import { RedisOutbox } from "./outbox.ts";
+import { TicketSource } from "./tickets.ts";
+
+export interface RedisStoreOptions {
+  /** `redis://` or `rediss://`, credentials allowed. */
+  readonly url: string;
+  /** Default `verify`. */
+  readonly durability?: DurabilityMode;
+  /** Replicas that must confirm a claim by WAIT. Default 0. */
+  readonly replicas?: number;
+  readonly onHealth?: (health: CustodyHealth) => void;
+}
+
+/** What a worker's outbox needs to know of its routes, read each time it is used. */
+export interface OutboxOptions {
+  readonly policies: () => Iterable<RoutePolicy>;
+  /** Route key, for a route with workers of its own. */
+  readonly dedicatedRoute?: string;
+  /** Whether this worker's queue serves a destination. */
+  readonly owns?: (destination: string) => boolean;
+  readonly ticketConcurrency?: number;
+}
+
+/**
+ * Custody on one Redis: a composition of inbox, outbox and ledger per namespace. Connections: one for commands and one for the monitor, and three more
+ * per outbox (BullMQ's two, hints).
+ */
+export class RedisStore {
+  readonly #options: RedisStoreOptions;
+  readonly #redis: CustodyClient;
+  readonly #probe: CustodyClient;
+  readonly #monitor: Monitor;
+  readonly #inboxes = new Map<string, RedisInbox>();
+  readonly #ledgers = new Map<string, RedisLedger>();
+  /** Names this process in leases. */
+  readonly token = randomUUID().slice(0, 13);
+
+  constructor(options: RedisStoreOptions) {
+    this.#options = options;
+    this.#redis = connect(options.url);
+    this.#probe = connect(options.url);
+    this.#monitor = new Monitor(this.#probe, options.durability ?? "verify", options.onHealth);
+  }
+
+  /** Waits for the first look at Redis, not for Redis: a store that is down is reported in `health`, and tried again. */
+  async start(): Promise<CustodyHealth> {
+    await Promise.race([
+      Promise.all([this.#redis, this.#probe].map((client) => (client.status === "ready" ? undefined : new Promise((ready) => client.once("ready", ready))))),
+      new Promise((late) => setTimeout(late, 2_000)),
+    ]);
+    return this.#monitor.start();
+  }
+
+  health(): CustodyHealth {
+    return this.#monitor.health;
+  }
+
+  inbox(scope: Scope): Inbox {
+    const tag = tagOf(scope);
+    const inbox = this.#inboxes.get(tag) ?? new RedisInbox(this.#redis, tag, () => this.#options.replicas ?? 0);
+    this.#inboxes.set(tag, inbox);
+    return inbox;
+  }
+
+  ledger(scope: Scope): Ledger {
+    const tag = tagOf(scope);
+    const ledger = this.#ledgers.get(tag) ?? new RedisLedger(this.#redis, tag);
+    this.#ledgers.set(tag, ledger);
+    return ledger;
+  }
+
+  /** A new outbox: a worker has one per namespace (and one per route with workers of its own). */
+  outbox(scope: Scope, options: OutboxOptions): Outbox {
+    const tag = tagOf(scope);
+    const tickets = new TicketSource({
+      url: this.#options.url,
+      tag,
+      queueName: ticketQueue(options.dedicatedRoute),
+      redis: this.#redis,
+      janitor: new Janitor(this.#redis, tag, options.policies),
+      owns: options.owns ?? (() => true),
+      ...(options.ticketConcurrency !== undefined && { concurrency: options.ticketConcurrency }),
+    });
+    return new RedisOutbox(this.#redis, tag, this.token, tickets);
+  }
+
+  /** Closes every connection of this store. Outboxes are stopped by their own `stop` first. */
+  close(): void {
+    this.#monitor.stop();
+    this.#redis.disconnect();
+    this.#probe.disconnect();
+  }
+}

@@ -1,0 +1,187 @@
+import { type Job, Queue, Worker } from "bullmq";
+import type { Redis } from "ioredis";
+import type { Outbox, Ticket } from "../port.ts";
+import { type CustodyClient, connectForTickets } from "./connection.ts";
+import { asCustodyError } from "./errors.ts";
+import type { Janitor } from "./janitor.ts";
+
+/** Tickets a process holds at once. A ticket is a destination, not a request: this is how many destinations a process drains side by side. */
+const TICKET_CONCURRENCY = 1_000;
+/** While BullMQ answers OOM, destinations with due work are looked up this often. */
+const DIRECT_POLL_MS = 250;
+/** … and BullMQ is tried again this often. */
+const DIRECT_RETRY_MS = 1_000;
+
+const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1, stackTraceLimit: 0 };
+
+interface TicketData {
+  readonly d: string;
+  readonly g: number;
+  readonly s: number;
+}
+
+type Handlers = Parameters<Outbox["start"]>[0];
+
+/** BullMQ refuses some characters in a job id; destinations are other people's words. */
+function jobId({ destination, slot, generation }: Ticket, suffix = ""): string {
+  return `${encodeURIComponent(destination)}#${slot}#${generation}${suffix}`;
+}
+
+export interface TicketSourceOptions {
+  readonly url: string;
+  readonly tag: string;
+  readonly queueName: string;
+  readonly redis: CustodyClient;
+  readonly janitor: Janitor;
+  /** Whether a destination of a hint belongs to this queue; others are left to their own workers. */
+  readonly owns: (destination: string) => boolean;
+  readonly concurrency?: number;
+}
+
+/**
+ * Tickets through BullMQ: it spreads destinations over processes, wakes them at a time, renews locks and finds stalled ones. Nothing rests on it: a
+ * ticket that is lost is written anew by the janitor, and while BullMQ answers OOM destinations are drained without tickets.
+ */
+export class TicketSource {
+  readonly #options: TicketSourceOptions;
+  readonly #active = new Map<string, AbortController>();
+  #queue: Queue<TicketData> | undefined;
+  #worker: Worker<TicketData, void> | undefined;
+  #clients: Redis[] = [];
+  #handlers: Handlers | undefined;
+  #running = new Set<Promise<void>>();
+  #direct: NodeJS.Timeout | undefined;
+  #stopping = false;
+
+  constructor(options: TicketSourceOptions) {
+    this.#options = options;
+  }
+
+  /** Writes a ticket that is ready now. One whose id is known to BullMQ changes nothing. */
+  async add(ticket: Ticket): Promise<void> {
+    await this.#write(ticket, jobId(ticket), 0);
+  }
+
+  /** Writes a ticket for a time (Unix ms). Its id is its own: it must not stand in the way of a ready one of the same generation. */
+  async wake(destination: string, at: number, generation: number): Promise<void> {
+    await this.#write({ destination, generation, slot: 0 }, jobId({ destination, slot: 0, generation }, `@${at}`), Math.max(0, at - Date.now()));
+  }
+
+  /** Asks for further tickets of a destination whose lane has grown; they take the generation of the one that is held. */
+  async widen(destination: string, slots: number): Promise<void> {
+    const generation = Number((await this.#options.redis.hget(`${this.#options.tag}:gate:${destination}`, "g")) ?? 0);
+    for (let slot = 1; slot < slots; slot++) await this.add({ destination, slot, generation });
+  }
+
+  async start(handlers: Handlers): Promise<() => Promise<void>> {
+    const { url, tag, queueName, janitor } = this.#options;
+    this.#handlers = handlers;
+    const shared = connectForTickets(url);
+    this.#clients = [shared];
+    this.#queue = new Queue<TicketData>(queueName, {
+      connection: shared,
+      prefix: tag,
+      streams: { events: { maxLen: 100 } },
+      defaultJobOptions: JOB_OPTIONS,
+    });
+    this.#queue.on("error", () => {
+      // The worker reports the same connection; a second line a fault says nothing.
+    });
+    this.#worker = new Worker<TicketData, void>(queueName, (job, _token, signal) => this.#onJob(job, signal), {
+      connection: shared,
+      prefix: tag,
+      concurrency: this.#options.concurrency ?? TICKET_CONCURRENCY,
+      lockDuration: 15_000,
+      stalledInterval: 5_000,
+      maxStalledCount: 1_000_000,
+      runRetryDelay: 500,
+      drainDelay: 1,
+      metrics: undefined as never,
+    });
+    this.#worker.on("error", (error) => this.#onWorkerError(error));
+    await this.#listen();
+    janitor.start((destination, generation) => this.#onJanitor(destination, generation));
+    return () => this.#stop();
+  }
+
+  async #write(ticket: Ticket, id: string, delay: number): Promise<void> {
+    if (this.#queue === undefined || this.#stopping) return;
+    try {
+      const { destination: d, generation: g, slot: s } = ticket;
+      await this.#queue.add("drain", { d, g, s }, { ...JOB_OPTIONS, jobId: id, delay });
+    } catch (error) {
+      // The janitor writes it anew, or drains without it: a ticket is never worth failing what asked for it.
+      this.#onWorkerError(error);
+    }
+  }
+
+  async #onJob(job: Job<TicketData>, signal: AbortSignal | undefined): Promise<void> {
+    const { d: destination, g: generation, s: slot } = job.data;
+    await this.#run({ destination, generation, slot }, signal);
+  }
+
+  async #run(ticket: Ticket, signal: AbortSignal | undefined): Promise<void> {
+    if (this.#handlers === undefined || this.#stopping) return;
+    const controller = new AbortController();
+    const id = jobId(ticket);
+    this.#active.set(id, controller);
+    const run = this.#handlers.onTicket(ticket, signal ? AbortSignal.any([signal, controller.signal]) : controller.signal);
+    this.#running.add(run);
+    try {
+      await run;
+    } finally {
+      this.#running.delete(run);
+      this.#active.delete(id);
+    }
+  }
+
+  /** Hints: `<generation>#<slot>#<held>#<destination>`. */
+  async #listen(): Promise<void> {
+    const subscriber = connectForTickets(this.#options.url);
+    this.#clients.push(subscriber);
+    const channel = `${this.#options.tag}:hint`;
+    subscriber.on("message", (_channel: string, text: string) => {
+      const [generation, slot, held, ...rest] = text.split("#");
+      const destination = rest.join("#");
+      if (!this.#options.owns(destination)) return;
+      this.#handlers?.onHint(destination);
+      if (held === "1" && slot === "0") return;
+      void this.add({ destination, slot: Number(slot), generation: Number(generation) });
+    });
+    await subscriber.subscribe(channel);
+  }
+
+  async #onJanitor(destination: string, generation: number): Promise<void> {
+    if (!this.#options.owns(destination)) return;
+    const ticket = { destination, generation, slot: 0 };
+    if (this.#direct === undefined) return this.add(ticket);
+    void this.#run(ticket, undefined).catch(() => {
+      // The handler reports its own faults; the janitor comes by again.
+    });
+  }
+
+  #onWorkerError(error: unknown): void {
+    if (asCustodyError(error).code !== "OutOfMemory" || this.#direct !== undefined || this.#stopping) return;
+    void this.#worker?.pause(true);
+    this.#options.janitor.hurry(DIRECT_POLL_MS);
+    this.#direct = setTimeout(() => {
+      this.#direct = undefined;
+      this.#options.janitor.hurry(undefined);
+      if (!this.#stopping) void this.#worker?.resume();
+    }, DIRECT_RETRY_MS);
+  }
+
+  async #stop(): Promise<void> {
+    this.#options.janitor.stop();
+    clearTimeout(this.#direct);
+    for (const controller of this.#active.values()) controller.abort();
+    const closing = this.#worker?.close();
+    await Promise.allSettled([...this.#running]);
+    this.#stopping = true;
+    // A frozen Redis must not hold the process: what BullMQ cannot say it finished is found stalled.
+    await Promise.race([Promise.allSettled([closing ?? Promise.resolve()]), new Promise((resolve) => setTimeout(resolve, 5_000).unref())]);
+    await Promise.race([Promise.allSettled([this.#queue?.close()]), new Promise((resolve) => setTimeout(resolve, 1_000).unref())]);
+    for (const client of this.#clients) client.disconnect();
+  }
+}
+
