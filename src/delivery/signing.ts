@@ -1,0 +1,68 @@
+import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
+import type { DestinationEntry, RingKey } from "../routes/entry.ts";
+
+type SigningConfig = NonNullable<DestinationEntry["signing"]>;
+
+/** Appends signature headers (name, value, …) for one attempt. `now`: Unix ms, fresh at each attempt. */
+export type Signer = (headers: string[], id: string, body: Buffer, now: number) => void;
+
+interface ReadyKey {
+  readonly key: KeyObject;
+  readonly notAfter: number;
+}
+
+/**
+ * Prepares the signing of a destination: keys are decoded once, an attempt costs one HMAC a key.
+ *
+ * `StandardWebhooks` (standardwebhooks.com, `v1`): base64 HMAC-SHA256 over `id.timestamp.body`, all keys separated by a space; secrets after
+ * `whsec_` are base64, others are used as they are. `webhook-id` itself is sent with every attempt, signed or not.
+ * `Timestamped`: `t=…,v1=…` over `t.body` in hex, one `v1` a key, the Secret's bytes as the key.
+ * Keys in use are the current one and previous ones of an overlap that has not ended; the next one is not used before it is current.
+ */
+export function createSigner(config: SigningConfig): Signer {
+  const standard = config.scheme === "StandardWebhooks";
+  const keys = config.keys
+    .filter((key) => key.state !== "next")
+    .map((key) => ({
+      key: createSecretKey(standard ? standardSecret(key) : secretBytes(key)),
+      notAfter: key.notAfter ?? Infinity,
+    }));
+  return standard ? standardSigner(keys) : timestampedSigner(keys, config.header);
+}
+
+function standardSigner(keys: readonly ReadyKey[]): Signer {
+  return (headers, id, body, now) => {
+    const seconds = Math.floor(now / 1_000);
+    const content = `${id}.${seconds}.`;
+    let signatures = "";
+    for (const { key, notAfter } of keys) {
+      if (now > notAfter) continue;
+      const mac = createHmac("sha256", key).update(content).update(body).digest("base64");
+      signatures += signatures === "" ? `v1,${mac}` : ` v1,${mac}`;
+    }
+    headers.push("webhook-timestamp", String(seconds), "webhook-signature", signatures);
+  };
+}
+
+function timestampedSigner(keys: readonly ReadyKey[], header: string): Signer {
+  return (headers, _id, body, now) => {
+    const seconds = Math.floor(now / 1_000);
+    let value = `t=${seconds}`;
+    for (const { key, notAfter } of keys) {
+      if (now > notAfter) continue;
+      value += `,v1=${createHmac("sha256", key).update(`${seconds}.`).update(body).digest("hex")}`;
+    }
+    headers.push(header, value);
+  };
+}
+
+function secretBytes(key: RingKey): Buffer {
+  return Buffer.from(key.value, "base64");
+}
+
+/** Some dashboards show the secret with its version in front (`v1,whsec_…`). */
+function standardSecret(key: RingKey): Buffer {
+  const bytes = secretBytes(key);
+  const match = /^(?:v1,)?whsec_([A-Za-z0-9+/_-]+={0,2})$/.exec(bytes.toString("latin1"));
+  return match?.[1] === undefined ? bytes : Buffer.from(match[1], "base64");
+}
