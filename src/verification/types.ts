@@ -56,11 +56,17 @@ export type Verdict =
       readonly signedAt?: number;
       /** The signature in one canonical form (case folded where the scheme allows any), for the weak dedupe key. */
       readonly signature?: string;
+      /** The delivery id, when it is part of the signed content. */
+      readonly deliveryId?: string;
     }
   | { readonly ok: false; readonly status: 400 | 401 | 503; readonly reason: RefusalReason; readonly detail: string };
 
 /** A scheme with its settings resolved: pure, the clock is an argument (Unix ms). */
 export interface Verifier {
+  /** Lower-case name of the header that carries the delivery id, when the signature covers it. */
+  readonly signedIdHeader?: string;
+  /** Lower-case names of headers that hold a signature or secret: never kept, never shown. */
+  readonly secretHeaders: readonly string[];
   verify(request: SignedRequest, keys: readonly VerificationKey[], now: number): Verdict;
   /** Headers a provider would send with this body. Keys: the first usable one signs. */
   sign(request: SignInput, keys: readonly VerificationKey[], now: number): Record<string, string>;
@@ -73,4 +79,6 @@ export interface SignInput {
   readonly body: Buffer;
   /** The delivery id to sign or send. */
   readonly id: string;
+  /** Values of `{header:NAME}` in the signed content, by lower-case name. */
+  readonly headers?: Readonly<Record<string, string>>;
 }

@@ -1,0 +1,94 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { afterAll, describe, expect, it } from "vitest";
+import { keysOf } from "../verification/vectors.ts";
+import { signAs } from "../verification/verifier.ts";
+import { command } from "./verify.ts";
+
+const dir = mkdtempSync(join(tmpdir(), "davit-verify-"));
+afterAll(() => rmSync(dir, { recursive: true }));
+
+function file(name: string, content: string): string {
+  writeFileSync(join(dir, name), content);
+  return join(dir, name);
+}
+
+async function run(...argv: string[]): Promise<{ code: number; out: string; err: string }> {
+  const stdout = new PassThrough();
+  const stderr = new PassThrough();
+  const code = await command.run(argv, { stdout, stderr });
+  return { code, out: String(stdout.read() ?? ""), err: String(stderr.read() ?? "") };
+}
+
+describe("davit verify --cases", () => {
+  it("prints one line for each case that agrees with the vectors, each with its own clock", async () => {
+    const path = new URL("../../test/vectors/signatures.json", import.meta.url).pathname;
+    const vectors = JSON.parse(readFileSync(path, "utf8")) as { id: string; valid: boolean }[];
+    const { code, out } = await run("--cases", path);
+    expect(code).toBe(0);
+    const lines = out.trim().split("\n");
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(vectors.map(({ id, valid }) => ({ id, valid })));
+  });
+
+  it("names a scheme it does not know, and takes several secrets", async () => {
+    const body = Buffer.from("{}");
+    const headers = signAs(
+      { type: "provider", provider: "github" },
+      keysOf(["new"]),
+      { method: "POST", url: "", path: "/", body, id: "1" },
+      0,
+    );
+    const bodyBase64 = body.toString("base64");
+    const cases = [
+      { id: "a", scheme: "morse", secret: "x", headers: {}, bodyBase64: "" },
+      { id: "b", scheme: "github-sha256", secret: ["old", "new"], headers, bodyBase64 },
+      { id: "c", scheme: "github-sha256", secret: "6e6577", secretEncoding: "hex", headers, bodyBase64 },
+    ];
+    const { out } = await run("--cases", file("cases.json", JSON.stringify(cases)));
+    expect(out.trim().split("\n")).toEqual([
+      '{"id":"a","valid":false,"error":"scheme morse not supported"}',
+      '{"id":"b","valid":true}',
+      '{"id":"c","valid":true}',
+    ]);
+  });
+});
+
+describe("davit verify --provider", () => {
+  const body = Buffer.from('{"a":1}');
+  const [signature = ""] = Object.values(
+    signAs(
+      { type: "provider", provider: "stripe" },
+      keysOf(["whsec_x"]),
+      { method: "POST", url: "", path: "/", body, id: "1" },
+      1_700_000_000_000,
+    ),
+  );
+  const args = [
+    "--provider",
+    "stripe",
+    "--secret-file",
+    file("secret", "whsec_x\n"),
+    "--body",
+    file("body", body.toString()),
+    "--header",
+    `Stripe-Signature: ${signature}`,
+  ];
+
+  it("says that a signature matches", async () => {
+    expect(await run(...args, "--now", "1700000000")).toMatchObject({ code: 0, out: "valid: the signature matches\n" });
+  });
+
+  it("says why a signature does not match, without values", async () => {
+    const { code, out } = await run(...args, "--now", "1700000999");
+    expect(code).toBe(1);
+    expect(out).toBe("invalid: TimestampExpired: signed 999 s ago, tolerance is 300 s\n");
+  });
+
+  it("answers wrong usage with 2 and says what is needed", async () => {
+    const { code, err } = await run("--provider", "stripe");
+    expect(code).toBe(2);
+    expect(err).toContain("--provider, --secret-file and --body are needed");
+  });
+});

@@ -1,0 +1,127 @@
+import { readFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import { presets } from "../verification/presets/index.ts";
+import { headerLookup, judgeCase, keysOf, type SignatureCase } from "../verification/vectors.ts";
+import { createVerifier } from "../verification/verifier.ts";
+
+/** Where a command writes. */
+interface Output {
+  readonly stdout: NodeJS.WritableStream;
+  readonly stderr: NodeJS.WritableStream;
+}
+
+const OPTIONS = {
+  cases: { type: "string" },
+  provider: { type: "string" },
+  "secret-file": { type: "string", multiple: true },
+  header: { type: "string", multiple: true },
+  body: { type: "string" },
+  now: { type: "string" },
+  method: { type: "string" },
+  url: { type: "string" },
+  tolerance: { type: "string" },
+  help: { type: "boolean" },
+} as const;
+
+type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS; strict: true }>>["values"];
+
+const USAGE = `davit verify --provider NAME --secret-file FILE --header 'Name: value' … --body FILE [--now SECONDS]
+davit verify --cases FILE
+
+Says whether a signature matches, and if not, why.
+
+  --provider NAME      ${[...presets.keys()].join(", ")}
+  --secret-file FILE   the secret; one trailing line end is left out; several are all tried
+  --header 'N: value'  a request header; repeat it
+  --body FILE          the body, byte for byte as it was received
+  --now SECONDS        Unix time to hold a timestamp against; default: this machine's clock
+  --tolerance SECONDS  default: the provider's
+  --method, --url      for schemes that sign them
+  --cases FILE         a JSON array of signature vectors; prints {"id","valid"} for each
+`;
+
+/** `davit verify`: exit code 0 when the signature matches (or all cases were judged), 1 when it does not, 2 for wrong usage. */
+export const command = {
+  name: "verify",
+  summary: "say whether a webhook's signature matches, and if not, why",
+  usage: USAGE,
+  async run(argv: string[], io: Output): Promise<number> {
+    try {
+      const { values } = parseArgs({ args: argv, options: OPTIONS, strict: true });
+      if (values.help) {
+        io.stdout.write(USAGE);
+        return 0;
+      }
+      return values.cases === undefined ? await judgeOne(values, io) : await judgeAll(values.cases, io);
+    } catch (error) {
+      io.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+      return 2;
+    }
+  },
+};
+
+async function judgeAll(file: string, { stdout, stderr }: Output): Promise<number> {
+  const cases: unknown = JSON.parse(await readFile(file, "utf8"));
+  if (!Array.isArray(cases)) {
+    stderr.write(`${file}: expected a JSON array of cases\n`);
+    return 2;
+  }
+  for (const testCase of cases) stdout.write(`${JSON.stringify(lineOf(testCase as SignatureCase))}\n`);
+  return 0;
+}
+
+function lineOf(testCase: SignatureCase): { id: string; valid: boolean; error?: string } {
+  const { id } = testCase;
+  try {
+    const result = judgeCase(testCase);
+    if ("unsupported" in result) return { id, valid: false, error: result.unsupported };
+    return { id, valid: result.verdict.ok };
+  } catch (error) {
+    return { id, valid: false, error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+async function judgeOne(values: Values, { stdout }: Output): Promise<number> {
+  const { provider, body } = required(values);
+  const secrets = await Promise.all((values["secret-file"] ?? []).map((file) => readFile(file, "utf8")));
+  const tolerance = seconds("--tolerance", values.tolerance);
+  const verifier = createVerifier(
+    { type: "provider", provider },
+    { ...(tolerance !== undefined && { toleranceMs: tolerance }) },
+  );
+  const url = values.url ?? "";
+  const request = {
+    method: values.method ?? "POST",
+    url,
+    path: URL.canParse(url) ? new URL(url).pathname + new URL(url).search : "/",
+    header: headerLookup(parseHeaders(values.header ?? [])),
+    body: await readFile(body),
+  };
+  const keys = keysOf(secrets.map((secret) => secret.replace(/\r?\n$/, "")));
+  const verdict = verifier.verify(request, keys, seconds("--now", values.now) ?? Date.now());
+  stdout.write(verdict.ok ? "valid: the signature matches\n" : `invalid: ${verdict.reason}: ${verdict.detail}\n`);
+  return verdict.ok ? 0 : 1;
+}
+
+function required({ provider, body, "secret-file": secrets }: Values): { provider: string; body: string } {
+  if (provider !== undefined && body !== undefined && secrets !== undefined) return { provider, body };
+  throw new RangeError(`--provider, --secret-file and --body are needed (or --cases)\n\n${USAGE}`);
+}
+
+/** Seconds on the command line, in ms. */
+function seconds(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d+$/.test(text)) throw new RangeError(`${option}: "${text}" is not a number of seconds`);
+  return Number(text) * 1_000;
+}
+
+function parseHeaders(lines: readonly string[]): Record<string, string[]> {
+  const headers: Record<string, string[]> = {};
+  for (const line of lines) {
+    const colon = line.indexOf(":");
+    if (colon < 1) throw new RangeError(`--header: write 'Name: value'`);
+    const name = line.slice(0, colon).trim().toLowerCase();
+    headers[name] = [...(headers[name] ?? []), line.slice(colon + 1).trim()];
+  }
+  return headers;
+}

@@ -1,0 +1,40 @@
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+const BASE64URL = /^[A-Za-z0-9_-]+={0,2}$/;
+const HEX_ANY = /^[0-9a-fA-F]+$/;
+const HEX_LOWER = /^[0-9a-f]+$/;
+
+/** How a digest is written. `hex` takes either case, `hex-lower` only `0-9a-f`. */
+export type DigestEncoding = "hex" | "hex-lower" | "base64" | "base64url";
+
+const HEX: Readonly<Record<string, RegExp>> = { hex: HEX_ANY, "hex-lower": HEX_LOWER };
+
+/**
+ * Decodes a signature strictly: exactly `bytes` bytes in canonical form, nothing before or after. `Buffer.from` alone skips what it does not
+ * know, so that many texts would mean one signature. Base64 must be padded (RFC 4648 §4), base64url may be.
+ *
+ * @returns `undefined` if the text is anything else
+ */
+export function decodeDigest(text: string, encoding: DigestEncoding, bytes: number): Buffer | undefined {
+  const hex = HEX[encoding];
+  if (hex) return text.length === bytes * 2 && hex.test(text) ? Buffer.from(text, "hex") : undefined;
+  const pattern = encoding === "base64" ? BASE64 : BASE64URL;
+  if (text.length > bytes * 2 + 4 || !pattern.test(text)) return undefined;
+  const decoded = Buffer.from(text, "base64");
+  if (decoded.length !== bytes) return undefined;
+  return canonical(decoded, encoding, text) ? decoded : undefined;
+}
+
+function canonical(decoded: Buffer, encoding: DigestEncoding, text: string): boolean {
+  if (encoding === "base64") return decoded.toString("base64") === text;
+  return decoded.toString("base64url") === text.replace(/=+$/, "");
+}
+
+/** Writes a digest the way {@link decodeDigest} reads it. */
+export function encodeDigest(digest: Buffer, encoding: DigestEncoding): string {
+  return digest.toString(encoding === "hex-lower" ? "hex" : encoding);
+}
+
+/** Decodes base64 key material; padding may be missing. `undefined` if the text is not base64 or empty. */
+export function decodeKey(text: string): Buffer | undefined {
+  return BASE64.test(text) ? Buffer.from(text, "base64") : undefined;
+}
