@@ -66,11 +66,13 @@ async function judgeAll(file: string, { stdout, stderr }: Output): Promise<numbe
     stderr.write(`${file}: expected a JSON array of cases\n`);
     return 2;
   }
-  for (const testCase of cases) stdout.write(`${JSON.stringify(lineOf(testCase as SignatureCase))}\n`);
+  for (const testCase of cases as unknown[]) stdout.write(`${JSON.stringify(lineOf(testCase))}\n`);
   return 0;
 }
 
-function lineOf(testCase: SignatureCase): { id: string; valid: boolean; error?: string } {
+function lineOf(testCase: unknown): { id: string; valid: boolean; error?: string } {
+  if (!isCase(testCase))
+    return { id: "", valid: false, error: "no case: id, scheme, secret, headers, bodyBase64 needed" };
   const { id } = testCase;
   try {
     const result = judgeCase(testCase);
@@ -79,6 +81,11 @@ function lineOf(testCase: SignatureCase): { id: string; valid: boolean; error?: 
   } catch (error) {
     return { id, valid: false, error: error instanceof Error ? error.message : String(error) };
   }
+}
+
+function isCase(value: unknown): value is SignatureCase {
+  if (typeof value !== "object" || value === null) return false;
+  return ["id", "scheme", "secret", "headers", "bodyBase64"].every((field) => field in value);
 }
 
 async function judgeOne(values: Values, { stdout }: Output): Promise<number> {

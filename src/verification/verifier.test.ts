@@ -78,6 +78,18 @@ function withHeader(headers: Record<string, string>, name: string, value: string
   return value === undefined ? others : { ...others, [name]: value };
 }
 
+function upper(headers: Record<string, string>, name: string) {
+  return withHeader(
+    headers,
+    name,
+    (headers[name] ?? "").replace(/[0-9a-f]{64}/, (hex) => hex.toUpperCase()),
+  );
+}
+
+function credentials(text: string) {
+  return { authorization: `Basic ${Buffer.from(text).toString("base64")}` };
+}
+
 describe.each(schemes)("%s", (_name, config, secret) => {
   const keys = keysOf([secret]);
 
@@ -205,12 +217,6 @@ describe("hex digits", () => {
     signedContent: "{body}",
   };
   const keys = keysOf([SECRET]);
-  const upper = (headers: Record<string, string>, name: string) =>
-    withHeader(
-      headers,
-      name,
-      (headers[name] ?? "").replace(/[0-9a-f]{64}/, (hex) => hex.toUpperCase()),
-    );
 
   it("may be upper case in hmac and queue-push, with one canonical signature", () => {
     for (const [config, name] of [
@@ -308,9 +314,8 @@ describe("standard webhooks", () => {
 describe("basic credentials", () => {
   it("may have colons in the password, and are never split there", () => {
     const keys = keysOf(["user:a:b:c"]);
-    const encoded = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString("base64")}` });
-    expect(reasonOf({ type: "basic" }, encoded("user:a:b:c"), keys)).toBe("ok");
-    expect(reasonOf({ type: "basic" }, encoded("user:a"), keys)).toBe("401 CredentialsMismatch");
+    expect(reasonOf({ type: "basic" }, credentials("user:a:b:c"), keys)).toBe("ok");
+    expect(reasonOf({ type: "basic" }, credentials("user:a"), keys)).toBe("401 CredentialsMismatch");
   });
 });
 
