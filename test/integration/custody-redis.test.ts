@@ -1,0 +1,32 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe } from "vitest";
+import { custodyConformance } from "../../src/custody/conformance.ts";
+import { RedisStore } from "../../src/custody/redis/store.ts";
+import { startRedis, type TestRedis } from "../support/redis.ts";
+
+describe("custody on Redis", () => {
+  let redis: TestRedis;
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis.stop());
+
+  custodyConformance(async () => {
+    const scope = { instance: "default", namespace: randomUUID() };
+    const stores = [new RedisStore({ url: redis.url })];
+    await stores[0]?.start();
+    return {
+      inbox: (stores[0] as RedisStore).inbox(scope),
+      ledger: (stores[0] as RedisStore).ledger(scope),
+      outbox: async (policies) => {
+        const store = new RedisStore({ url: redis.url });
+        stores.push(store);
+        await store.start();
+        return store.outbox(scope, { policies: () => policies });
+      },
+      close: async () => {
+        for (const store of stores) store.close();
+      },
+    };
+  });
+});
