@@ -1,0 +1,150 @@
+import type { AttemptRecord, Settle, TakenCopy } from "../custody/port.ts";
+import { errorCode } from "../egress/error-code.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../observability/logger.ts";
+import type { Attempt, AttemptResult } from "./attempt.ts";
+import { wantsEventType, type WorkerDestination } from "./destinations.ts";
+import type { Lane, PendingSettle, Running } from "./lane.ts";
+import type { Lanes } from "./lanes.ts";
+import { attemptLine, errorText } from "./narrative.ts";
+import { redact } from "./redact.ts";
+import { decide, type Decision, type FinishedAttempt } from "./retry-policy.ts";
+
+/** A lease lasts the timeout and this much more, ms (`custody.md` §3). */
+export const LEASE_MARGIN_MS = 5_000;
+/** A copy whose destination is not in the configuration is looked at again after this, ms. */
+export const PARKED_MS = 5_000;
+/** Bytes of a response that are kept when it was a success: enough for "ignored" and the like. */
+const KEPT_OF_SUCCESS = 256;
+
+export interface AttemptsOptions {
+  readonly lanes: Lanes;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly attempt: Attempt;
+  readonly logger: Logger;
+  /** Aborts when the worker stops. */
+  readonly signal: AbortSignal;
+  /** An outcome waits to be settled. */
+  readonly onOutcome: (pending: PendingSettle) => void;
+}
+
+/** Carries out taken copies and turns what happened into outcomes. */
+export class Attempts {
+  readonly #options: AttemptsOptions;
+
+  constructor(options: AttemptsOptions) {
+    this.#options = options;
+  }
+
+  /** @param leaseEndsAt monotonic ms, see {@link Running} */
+  start(copy: TakenCopy, lane: Lane, leaseEndsAt: number): void {
+    const { lanes, clock, signal } = this.#options;
+    const running: Running = { copy, lane, startedAt: clock.monotonic(), leaseEndsAt };
+    lanes.start(running);
+    const { destination } = lane;
+    if (signal.aborted || destination?.suspended) return this.#unsent(running, "handedBack");
+    if (destination === undefined) return this.#unsent(running, "parked");
+    if (!wantsEventType(destination.entry.eventTypes, copy.eventType)) return this.#unsent(running, "ignored");
+    const context = { signal, beforeWrite: () => this.#mayWrite(running, destination) };
+    this.#carryOut(copy, destination, context).then(
+      (result) => this.#ended(running, destination, result),
+      (error: unknown) => this.#ended(running, destination, this.#threw(running, error)),
+    );
+  }
+
+  /** An attempt that throws before it returns a promise is one that rejects. */
+  async #carryOut(...args: Parameters<Attempt>): Promise<AttemptResult> {
+    return await this.#options.attempt(...args);
+  }
+
+  /** The whole exchange must fit into what is left of the lease, or somebody else may hold the copy while we send it. */
+  #mayWrite(running: Running, destination: WorkerDestination): boolean {
+    const { clock, signal } = this.#options;
+    if (signal.aborted) return false;
+    const endsAt = running.startedAt + destination.entry.timeoutMs;
+    return clock.monotonic() < endsAt && endsAt < running.leaseEndsAt;
+  }
+
+  #threw(running: Running, error: unknown): FinishedAttempt {
+    const code = errorCode(error);
+    this.#options.logger.error(
+      { destination: running.lane.id, event: running.copy.eventId, code },
+      "an attempt failed inside this process; it counts as an error that is retried",
+    );
+    const durationMs = Math.round(this.#options.clock.monotonic() - running.startedAt);
+    return { type: "error", code: "internal_error", durationMs };
+  }
+
+  #ended(running: Running, destination: WorkerDestination, result: AttemptResult): void {
+    if (result.type === "notSent") return this.#unsent(running, "handedBack");
+    const { clock, random, logger } = this.#options;
+    const { copy } = running;
+    // The store's clock: what it said when it gave the copy, and the time since.
+    const now = copy.now + Math.round(clock.monotonic() - running.startedAt);
+    const { retry, timeoutMs, name } = destination.entry;
+    const decision = decide(result, copy, retry, { now, random, timeoutMs });
+    const level = decision.outcome === "delivered" ? "debug" : "info";
+    if (logger.isLevelEnabled(level)) {
+      const line = attemptLine({ destination: name, copy, result, decision, policy: retry, now });
+      logger[level](logFields(running, destination), line);
+    }
+    const settle = settleOf(copy, recordOf(copy, result, decision), decision);
+    this.#finish({ settle, running, result, destination });
+  }
+
+  #unsent(running: Running, outcome: "handedBack" | "parked" | "ignored"): void {
+    const { copy, lane } = running;
+    const record: AttemptRecord = { attempt: copy.attempt, at: copy.now, action: "started" };
+    const settle = settleFrame(copy, record, outcome);
+    this.#finish({
+      settle: outcome === "parked" ? { ...settle, delayMs: PARKED_MS } : settle,
+      running,
+      destination: lane.destination,
+    });
+  }
+
+  #finish(pending: PendingSettle): void {
+    this.#options.lanes.finish(pending);
+    this.#options.onOutcome(pending);
+  }
+}
+
+/** The fields every line about a copy has. */
+export function logFields(running: Running, destination: WorkerDestination | undefined): Record<string, unknown> {
+  return {
+    namespace: destination?.namespace,
+    route: destination?.routeName,
+    destination: destination?.entry.name ?? running.lane.id,
+    event: running.copy.eventId,
+    attempt: running.copy.attempt,
+  };
+}
+
+function settleOf(copy: TakenCopy, record: AttemptRecord, decision: Decision): Settle {
+  const settle = settleFrame(copy, record, decision.outcome);
+  return decision.outcome === "retry" ? { ...settle, delayMs: decision.delayMs } : settle;
+}
+
+function settleFrame(copy: TakenCopy, record: AttemptRecord, outcome: Settle["outcome"]): Settle {
+  return { destination: copy.destination, eventId: copy.eventId, fence: copy.fence, outcome, record };
+}
+
+function recordOf(copy: TakenCopy, result: FinishedAttempt, decision: Decision): AttemptRecord {
+  const error = errorText(result);
+  const delivered = decision.outcome === "delivered";
+  const frame = { attempt: copy.attempt, at: copy.now, durationMs: result.durationMs, action: decision.outcome };
+  const record: { -readonly [K in keyof AttemptRecord]: AttemptRecord[K] } = frame;
+  if (result.type === "response") {
+    record.status = result.status;
+    const head = delivered ? result.head.slice(0, KEPT_OF_SUCCESS) : result.head;
+    if (head !== "") record.response = redact(head);
+  }
+  if (error !== undefined) record.error = redact(error);
+  if (decision.outcome === "retry") {
+    record.delayMs = decision.delayMs;
+    record.delaySource = decision.delaySource;
+  }
+  if (decision.outcome === "dead") record.reason = decision.reason;
+  return record;
+}

@@ -1,0 +1,62 @@
+import type { Metrics } from "../observability/metrics.ts";
+import type { WorkerDestination } from "./destinations.ts";
+import type { PendingSettle } from "./lane.ts";
+import { codeClass } from "./narrative.ts";
+
+/** Counts attempts when they end, and final states once the store confirmed them. */
+export class DeliveryMetrics {
+  readonly #metrics: Metrics | undefined;
+
+  constructor(metrics: Metrics | undefined) {
+    this.#metrics = metrics;
+  }
+
+  attemptEnded({ settle, result, destination }: PendingSettle): void {
+    const metrics = this.#metrics;
+    if (metrics === undefined || result === undefined || destination === undefined) return;
+    const { namespace, routeName: route, entry } = destination;
+    const labels = { namespace, route, destination: entry.name };
+    const { record, outcome } = settle;
+    metrics.deliveryAttempts.inc({ ...labels, outcome, code_class: codeClass(record) });
+    metrics.deliveryDuration.observe(labels, result.durationMs / 1_000);
+    if (record.delayMs !== undefined && record.delaySource !== undefined) {
+      metrics.retryDelay.observe({ namespace, route, source: record.delaySource }, record.delayMs / 1_000);
+    }
+  }
+
+  /** @param now Unix ms on the store's clock */
+  confirmed({ settle, running, destination }: PendingSettle, now: number): void {
+    const metrics = this.#metrics;
+    if (metrics === undefined || destination === undefined) return;
+    const { outcome, record } = settle;
+    if (outcome !== "delivered" && outcome !== "dead") return;
+    const route = { namespace: destination.namespace, route: destination.routeName };
+    if (outcome === "delivered") metrics.eventsDelivered.inc(route);
+    else metrics.deadLetters.inc({ ...route, reason: reasonLabel(record.reason) });
+    metrics.eventCompletion.observe({ ...route, outcome }, Math.max(0, now - running.copy.receivedAt) / 1_000);
+  }
+
+  /** @param destination of the turn in which they were found, when there was only one */
+  unknown(count: number, destination: WorkerDestination | undefined): void {
+    if (count === 0) return;
+    const labels = { namespace: destination?.namespace ?? "", route: destination?.routeName ?? "" };
+    this.#metrics?.unknownOutcomes.inc(labels, count);
+  }
+
+  workerLost(count: number, destination: WorkerDestination | undefined): void {
+    if (count === 0) return;
+    const labels = { namespace: destination?.namespace ?? "", route: destination?.routeName ?? "" };
+    this.#metrics?.deadLetters.inc({ ...labels, reason: "WorkerLost" }, count);
+  }
+
+  inFlight(destination: WorkerDestination | undefined, count: number): void {
+    if (destination === undefined) return;
+    const { namespace, routeName: route, entry } = destination;
+    this.#metrics?.destinationInFlight.set({ namespace, route, destination: entry.name }, count);
+  }
+}
+
+/** A status chosen by a destination must not make a series of its own. */
+function reasonLabel(reason: string | undefined): string {
+  return reason?.replace(/^Status(\d)\d\d$/, "Status$1xx") ?? "unknown";
+}

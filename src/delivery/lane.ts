@@ -1,0 +1,101 @@
+import type { DestinationPolicy, Settle, TakenCopy, Ticket } from "../custody/port.ts";
+import type { FinishedAttempt } from "./retry-policy.ts";
+import { unknownPolicy, type WorkerDestination } from "./destinations.ts";
+import { permits, SLOW_AFTER_MS, type Candidate } from "./scheduler.ts";
+
+/** A copy that was taken and has no outcome yet. Times are monotonic ms of this process. */
+export interface Running {
+  readonly copy: TakenCopy;
+  readonly lane: Lane;
+  /** When the turn that brought it was answered. */
+  readonly startedAt: number;
+  /** The store takes it back after this. Reckoned from before the turn was sent, so never too late. */
+  readonly leaseEndsAt: number;
+}
+
+/** An outcome that the store has not confirmed. */
+export interface PendingSettle {
+  readonly settle: Settle;
+  readonly running: Running;
+  /** What the outcome was decided on; absent when nothing was sent. */
+  readonly result?: FinishedAttempt;
+  /** The config it was decided by. */
+  readonly destination: WorkerDestination | undefined;
+}
+
+export interface HeldTicket {
+  readonly ticket: Ticket;
+  /** Monotonic ms at which it is yielded. */
+  readonly until: number;
+  /** Being given back: it permits nothing any more. */
+  closing: boolean;
+  /** Gives it back to whoever handed it out. */
+  readonly release: () => void;
+}
+
+/** What this process knows of one destination while it has a ticket, a running attempt or an unsettled outcome of it. */
+export class Lane implements Candidate {
+  readonly id: string;
+  destination: WorkerDestination | undefined;
+  policy: DestinationPolicy;
+  readonly tickets = new Set<HeldTicket>();
+  /** Oldest first. */
+  readonly running = new Set<Running>();
+  readonly settles: PendingSettle[] = [];
+  /** Generations of tickets whose first turn has not been made. */
+  readonly newGenerations: number[] = [];
+  /** The last turn left something ready, or a hint said so since. */
+  nonEmpty = false;
+  /** A hint came since the last turn was built. */
+  hinted = false;
+  /** Part of the turn that is being answered. */
+  inTurn = false;
+  /** Monotonic ms. */
+  lastTurnAt = -Infinity;
+  /** Turns in a row that brought nothing. */
+  emptyLooks = 0;
+  /** Monotonic ms before which `done` is not asked (again). */
+  doneNotBefore = 0;
+  /** Monotonic ms before which no more tickets are asked for. */
+  widenNotBefore = 0;
+  slow = false;
+
+  constructor(id: string, destination: WorkerDestination | undefined) {
+    this.id = id;
+    this.destination = destination;
+    this.policy = destination?.policy ?? unknownPolicy(id);
+  }
+
+  /** Takes over a new config. A destination that is gone keeps the last one for what is in flight. */
+  configure(destination: WorkerDestination | undefined): void {
+    this.destination = destination;
+    if (destination !== undefined) this.policy = destination.policy;
+  }
+
+  /** Copies of it may be sent. */
+  get takeable(): boolean {
+    return this.destination !== undefined && !this.destination.suspended;
+  }
+
+  get openTickets(): number {
+    let open = 0;
+    for (const held of this.tickets) if (!held.closing) open += 1;
+    return open;
+  }
+
+  /** Copies it may take now. Unsettled ones still hold their place. */
+  get room(): number {
+    if (!this.takeable) return 0;
+    return permits(this.openTickets, this.policy.limit) - this.running.size - this.settles.length;
+  }
+
+  /** Nothing of it is under way. */
+  get quiet(): boolean {
+    return this.running.size === 0 && this.settles.length === 0 && !this.inTurn && this.newGenerations.length === 0;
+  }
+
+  markSlow(now: number): void {
+    const oldest = this.running.values().next().value;
+    this.slow = oldest !== undefined && now - oldest.startedAt > SLOW_AFTER_MS;
+  }
+}

@@ -1,0 +1,89 @@
+import type { WorkerDestination } from "./destinations.ts";
+import { Lane, type PendingSettle, type Running } from "./lane.ts";
+
+/** All lanes of a worker, and what is to be done with them in the next turn. Sets keep their order, so whoever was served goes to the end. */
+export class Lanes {
+  readonly #byId = new Map<string, Lane>();
+  readonly #onDrop: (lane: Lane) => void;
+  #destinations: ReadonlyMap<string, WorkerDestination> = new Map();
+  /** Have room and may have something to take. */
+  readonly hungry = new Set<Lane>();
+  /** Have outcomes to settle. */
+  readonly dirty = new Set<Lane>();
+  /** Are to be mentioned, without taking. */
+  readonly beating = new Set<Lane>();
+  /** Were part of a turn whose answer was lost: leases may be held for them that this process does not know of. */
+  readonly adopting = new Set<Lane>();
+  /** Slots in use: running attempts and outcomes that are not settled. */
+  held = 0;
+
+  constructor(onDrop: (lane: Lane) => void = () => undefined) {
+    this.#onDrop = onDrop;
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  [Symbol.iterator](): IterableIterator<Lane> {
+    return this.#byId.values();
+  }
+
+  get(id: string): Lane | undefined {
+    return this.#byId.get(id);
+  }
+
+  open(id: string): Lane {
+    const known = this.#byId.get(id);
+    if (known !== undefined) return known;
+    const lane = new Lane(id, this.#destinations.get(id));
+    this.#byId.set(id, lane);
+    return lane;
+  }
+
+  /** Replaces the config of every destination at once. */
+  configure(destinations: ReadonlyMap<string, WorkerDestination>): void {
+    this.#destinations = destinations;
+    for (const lane of this.#byId.values()) lane.configure(destinations.get(lane.id));
+  }
+
+  start(running: Running): void {
+    running.lane.running.add(running);
+    this.held += 1;
+  }
+
+  /** The attempt is over; its outcome waits for the next turn and keeps the slot until it is confirmed. */
+  finish(pending: PendingSettle): void {
+    const { lane } = pending.running;
+    lane.running.delete(pending.running);
+    lane.settles.push(pending);
+    this.dirty.add(lane);
+  }
+
+  /** Outcomes go out with a turn. */
+  takeSettles(lane: Lane, count: number): readonly PendingSettle[] {
+    const taken = lane.settles.splice(0, count);
+    this.dirty.delete(lane);
+    if (lane.settles.length > 0) this.dirty.add(lane);
+    this.held -= taken.length;
+    return taken;
+  }
+
+  /** The turn failed: they come first in the next one. */
+  returnSettles(pendings: readonly PendingSettle[]): void {
+    for (const pending of pendings.toReversed()) {
+      const { lane } = pending.running;
+      lane.settles.unshift(pending);
+      this.dirty.add(lane);
+    }
+    this.held += pendings.length;
+  }
+
+  /** Forgets a lane that has nothing left. */
+  dropIfUnused(lane: Lane): void {
+    if (!lane.quiet || lane.tickets.size > 0 || this.adopting.has(lane)) return;
+    this.hungry.delete(lane);
+    this.beating.delete(lane);
+    if (this.#byId.delete(lane.id)) this.#onDrop(lane);
+  }
+}

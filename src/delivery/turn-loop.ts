@@ -1,0 +1,149 @@
+import { CustodyError, type Outbox, type TurnResult } from "../custody/port.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Lane } from "./lane.ts";
+import type { Lanes } from "./lanes.ts";
+import { buildTurn, type Turn } from "./turn.ts";
+
+/** Pause after a turn that failed, ms. The contract asks for a repetition at least every 500 ms. */
+export const REPEAT_AFTER_MS = 250;
+
+export interface TurnLoopOptions {
+  readonly outbox: Outbox;
+  readonly lanes: Lanes;
+  readonly clock: Clock;
+  readonly slots: number;
+  /** `false` once the worker stops. */
+  readonly mayTake: () => boolean;
+  /** The store answered. `sentAt`: monotonic ms read before the request left. */
+  readonly onAnswer: (turn: Turn, result: TurnResult, sentAt: number) => void;
+  readonly onFailure: (turn: Turn, error: unknown) => void;
+}
+
+/**
+ * Keeps one turn in flight: whatever finished or asks for work meanwhile goes into the next, which starts in the next turn of the event loop.
+ *
+ * A turn that fails loses nothing: its outcomes stay and are repeated, and since its answer may have carried copies, the next one names what is really
+ * in flight (`adopt`). When a script failed on some destination's data, its destinations are repeated one by one, so that one cannot hold up the others.
+ */
+export class TurnLoop {
+  readonly #options: TurnLoopOptions;
+  /** Lanes of a turn that failed with a script error, and when each is tried alone. Monotonic ms. */
+  readonly #quarantine = new Map<Lane, number>();
+  #scheduled = false;
+  #flying = false;
+  #repeatTimer: NodeJS.Timeout | undefined;
+
+  constructor(options: TurnLoopOptions) {
+    this.#options = options;
+  }
+
+  /** No turn is in flight and none is due. */
+  get idle(): boolean {
+    return !this.#flying && !this.#scheduled && this.#repeatTimer === undefined;
+  }
+
+  /** Has a turn made soon, if there is something to say. To be called now and then, for lanes that are repeated alone at their own time. */
+  schedule(): void {
+    if (this.#scheduled || this.#flying || this.#repeatTimer !== undefined) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      void this.#turn();
+    });
+  }
+
+  async #turn(): Promise<void> {
+    const { outbox, lanes, clock, slots, mayTake, onAnswer } = this.#options;
+    const sentAt = clock.monotonic();
+    const alone = this.#nextAlone(sentAt);
+    const admits = (lane: Lane) => (alone === undefined ? !this.#quarantine.has(lane) : lane === alone);
+    const turn = buildTurn(lanes, { slots, now: sentAt, take: mayTake(), admits });
+    if (turn === undefined) return this.#nothingToSay(alone);
+    this.#flying = true;
+    let result: TurnResult;
+    try {
+      result = await outbox.turn(turn.request);
+    } catch (error) {
+      this.#failed(turn, error);
+      return;
+    }
+    this.#flying = false;
+    this.#confirmed(turn, result);
+    if (alone !== undefined) this.#quarantine.delete(alone);
+    onAnswer(turn, result, sentAt);
+    this.schedule();
+  }
+
+  #nothingToSay(alone: Lane | undefined): void {
+    if (alone === undefined) return;
+    this.#quarantine.delete(alone);
+    this.schedule();
+  }
+
+  #nextAlone(now: number): Lane | undefined {
+    for (const [lane, at] of this.#quarantine) if (at <= now) return lane;
+    return undefined;
+  }
+
+  #confirmed(turn: Turn, result: TurnResult): void {
+    const { lanes } = this.#options;
+    const taken = countByDestination(result);
+    for (const lane of turn.lanes) {
+      lane.inTurn = false;
+      if (turn.request.adopt?.has(lane.id)) lanes.adopting.delete(lane);
+    }
+    for (const [lane, want] of turn.wants) {
+      if (lane.newGenerations.length > 0) lanes.beating.add(lane);
+      lane.nonEmpty = lane.hinted || (result.waiting.get(lane.id) ?? 0) > 0;
+      if (want > 0) this.#looked(lane, taken.get(lane.id) ?? 0);
+    }
+  }
+
+  #looked(lane: Lane, taken: number): void {
+    lane.emptyLooks = taken > 0 ? 0 : lane.emptyLooks + 1;
+    if (lane.hinted) return;
+    // Ready copies that it did not get are held back by its limit elsewhere, its rate or a hold: `done` or an own outcome goes on from there.
+    if (taken === 0 || !lane.nonEmpty) this.#options.lanes.hungry.delete(lane);
+  }
+
+  #failed(turn: Turn, error: unknown): void {
+    const { lanes, onFailure, clock } = this.#options;
+    lanes.returnSettles(turn.settles);
+    for (const lane of turn.lanes) lane.inTurn = false;
+    for (const [lane, want] of turn.wants) {
+      const generation = turn.started.get(lane);
+      if (generation !== undefined) lane.newGenerations.unshift(generation);
+      lanes.beating.add(lane);
+      if (want === 0) continue;
+      lanes.hungry.add(lane);
+      lanes.adopting.add(lane);
+    }
+    const now = clock.monotonic();
+    const isolate = error instanceof CustodyError && error.code === "Script";
+    if (isolate) {
+      const retryAt = turn.lanes.size === 1 ? now + REPEAT_AFTER_MS : now;
+      for (const lane of turn.lanes) {
+        this.#quarantine.delete(lane);
+        this.#quarantine.set(lane, retryAt);
+      }
+    }
+    this.#flying = false;
+    onFailure(turn, error);
+    // The other lanes go on at once; one that failed alone waits for its own time.
+    if (isolate) this.schedule();
+    else this.#repeatLater();
+  }
+
+  #repeatLater(): void {
+    this.#repeatTimer = setTimeout(() => {
+      this.#repeatTimer = undefined;
+      this.schedule();
+    }, REPEAT_AFTER_MS);
+  }
+}
+
+function countByDestination({ copies }: TurnResult): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { destination } of copies) counts.set(destination, (counts.get(destination) ?? 0) + 1);
+  return counts;
+}

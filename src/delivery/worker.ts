@@ -1,0 +1,208 @@
+import { CustodyError, type Outbox, type Ticket, type TurnResult } from "../custody/port.ts";
+import { systemClock, type Clock } from "../lib/clock.ts";
+import { silentLogger, type Logger } from "../observability/logger.ts";
+import type { Metrics } from "../observability/metrics.ts";
+import type { Attempt } from "./attempt.ts";
+import { Attempts, LEASE_MARGIN_MS, logFields } from "./attempts.ts";
+import { DeliveryMetrics } from "./delivery-metrics.ts";
+import type { WorkerDestination } from "./destinations.ts";
+import { Lanes } from "./lanes.ts";
+import type { Lane, PendingSettle } from "./lane.ts";
+import { confirmedLine, FENCED_LINE, stoppingLine, turnFailedLine, turnRecoveredLine } from "./narrative.ts";
+import { Tickets } from "./tickets.ts";
+import { TurnLoop } from "./turn-loop.ts";
+import type { Turn } from "./turn.ts";
+
+export interface WorkerOptions {
+  readonly outbox: Outbox;
+  readonly attempt: Attempt;
+  /** By destination id, see `workerDestinations`. */
+  readonly destinations: ReadonlyMap<string, WorkerDestination>;
+  /** Requests of this process at a time, over all destinations. Default 500. */
+  readonly slots?: number;
+  readonly logger?: Logger;
+  readonly metrics?: Metrics;
+  readonly clock?: Clock;
+  /** Uniform in [0, 1), for jitter. */
+  readonly random?: () => number;
+}
+
+/** How often tickets, heartbeats and gauges are looked after, ms. */
+const TICK_MS = 250;
+
+/** Drains the destinations of one namespace for which it is handed tickets: takes, sends, settles. */
+export class Worker {
+  readonly #options: WorkerOptions;
+  readonly #lanes = new Lanes((lane) => this.#metrics.inFlight(lane.destination, 0));
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #metrics: DeliveryMetrics;
+  readonly #stopping = new AbortController();
+  readonly #attempts: Attempts;
+  readonly #loop: TurnLoop;
+  readonly #tickets: Tickets;
+  #stopFetching: (() => Promise<void>) | undefined;
+  #stopped: Promise<void> | undefined;
+  #tick: NodeJS.Timeout | undefined;
+  #failingSince: number | undefined;
+  #drained: (() => void) | undefined;
+
+  constructor(options: WorkerOptions) {
+    const { outbox, attempt, clock = systemClock, logger = silentLogger, random = Math.random, slots = 500 } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#metrics = new DeliveryMetrics(options.metrics);
+    const lanes = this.#lanes;
+    lanes.configure(options.destinations);
+    this.#loop = new TurnLoop({
+      outbox,
+      lanes,
+      clock,
+      slots,
+      mayTake: () => !this.#stopping.signal.aborted,
+      onAnswer: (turn, result, sentAt) => this.#onAnswer(turn, result, sentAt),
+      onFailure: (turn, error) => this.#onFailure(turn, error),
+    });
+    this.#attempts = new Attempts({
+      lanes,
+      clock,
+      random,
+      attempt,
+      logger,
+      signal: this.#stopping.signal,
+      onOutcome: (pending) => this.#onOutcome(pending),
+    });
+    const wake = () => this.#loop.schedule();
+    this.#tickets = new Tickets({ outbox, lanes, clock, logger, wake, stopping: this.#stopping.signal });
+  }
+
+  /** Begins to take tickets. */
+  async start(): Promise<void> {
+    this.#tick = setInterval(() => this.#onTick(), TICK_MS);
+    this.#stopFetching = await this.#options.outbox.start({
+      onTicket: (ticket: Ticket, signal) => this.#tickets.hold(ticket, signal),
+      onHint: (destination) => this.#onHint(destination),
+    });
+  }
+
+  /** Replaces the configuration of all destinations at once. Events that are queued already go by it from their next attempt. */
+  update(destinations: ReadonlyMap<string, WorkerDestination>): void {
+    this.#lanes.configure(destinations);
+    for (const lane of this.#lanes) this.#look(lane);
+    this.#loop.schedule();
+  }
+
+  /**
+   * Takes nothing more, hands back what is not on the wire, awaits and settles what is, gives the tickets back.
+   * Resolves when nothing is left; while the store refuses outcomes it goes on trying, so the caller decides how long to wait.
+   */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
+    const before = this.#lanes.held;
+    this.#stopping.abort();
+    // What could be recalled has become an outcome once the promises of this turn of the event loop have run.
+    await new Promise((resolve) => setImmediate(resolve));
+    let running = 0;
+    for (const lane of this.#lanes) running += lane.running.size;
+    this.#logger.info({ running, handedBack: before - running }, stoppingLine(running, before - running));
+    this.#tickets.tend();
+    const fetchingStopped = this.#stopFetching?.();
+    await new Promise<void>((resolve) => {
+      this.#drained = resolve;
+      this.#resolveIfDrained();
+    });
+    await fetchingStopped;
+    clearInterval(this.#tick);
+  }
+
+  #onHint(destination: string): void {
+    const lane = this.#lanes.get(destination);
+    if (lane === undefined) return;
+    lane.hinted = true;
+    lane.nonEmpty = true;
+    this.#look(lane);
+    this.#loop.schedule();
+  }
+
+  #look(lane: Lane): void {
+    if (lane.room > 0) this.#lanes.hungry.add(lane);
+  }
+
+  #onOutcome(pending: PendingSettle): void {
+    const { lane } = pending.running;
+    if (lane.nonEmpty) this.#lanes.hungry.add(lane);
+    this.#metrics.attemptEnded(pending);
+    this.#loop.schedule();
+  }
+
+  #onAnswer(turn: Turn, result: TurnResult, sentAt: number): void {
+    this.#noteRecovery();
+    for (const copy of result.copies) {
+      const lane = this.#lanes.open(copy.destination);
+      const timeoutMs = turn.request.policies.get(copy.destination)?.timeoutMs ?? lane.policy.timeoutMs;
+      this.#attempts.start(copy, lane, sentAt + timeoutMs + LEASE_MARGIN_MS);
+    }
+    this.#noteSettled(turn, result);
+    this.#noteFound(turn, result);
+    for (const lane of turn.lanes) this.#tickets.tendLane(lane, result.waiting.get(lane.id));
+    this.#resolveIfDrained();
+  }
+
+  #noteSettled(turn: Turn, result: TurnResult): void {
+    const fenced = new Set(result.fenced);
+    for (const [index, pending] of turn.settles.entries()) {
+      const { running, destination } = pending;
+      if (fenced.has(index)) {
+        this.#logger.warn(logFields(running, destination), FENCED_LINE);
+        continue;
+      }
+      this.#metrics.confirmed(pending, running.copy.now + this.#clock.monotonic() - running.startedAt);
+      const { outcome } = pending.settle;
+      if (outcome !== "retry" && outcome !== "dead") continue;
+      const othersGoOn = this.#lanes.held > 0 || running.lane.nonEmpty;
+      this.#logger.info(logFields(running, destination), confirmedLine(othersGoOn));
+    }
+  }
+
+  /** The store tells only totals: they are put down to a route when the turn was about one destination. */
+  #noteFound(turn: Turn, { unknown, workerLost, expired }: TurnResult): void {
+    if (unknown + workerLost + expired === 0) return;
+    const [lane] = turn.lanes;
+    const destination = turn.lanes.size === 1 ? lane?.destination : undefined;
+    this.#metrics.unknown(unknown, destination);
+    this.#metrics.workerLost(workerLost, destination);
+    this.#logger.warn(
+      { destinations: [...turn.lanes].map(({ id }) => id), unknown, workerLost, expired },
+      "found copies whose process was lost, or that were too old",
+    );
+  }
+
+  #onFailure(turn: Turn, error: unknown): void {
+    if (this.#failingSince !== undefined) return;
+    this.#failingSince = this.#clock.monotonic();
+    const fields = error instanceof CustodyError ? { code: error.code } : { err: error };
+    this.#logger.warn(fields, turnFailedLine(turn.settles.length));
+  }
+
+  #noteRecovery(): void {
+    if (this.#failingSince === undefined) return;
+    this.#logger.info(turnRecoveredLine(this.#clock.monotonic() - this.#failingSince));
+    this.#failingSince = undefined;
+  }
+
+  #onTick(): void {
+    this.#tickets.tend();
+    for (const lane of this.#lanes) this.#metrics.inFlight(lane.destination, lane.running.size);
+    this.#resolveIfDrained();
+    this.#loop.schedule();
+  }
+
+  #resolveIfDrained(): void {
+    if (this.#lanes.held === 0 && this.#loop.idle && this.#tickets.count === 0) this.#drained?.();
+  }
+}
