@@ -2,7 +2,17 @@ import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ulid } from "ulid";
 import { describe, expect, test } from "vitest";
-import type { DedupeMark, DestinationPolicy, Inbox, Ledger, NewEvent, Outbox, RoutePolicy, Settle, TakenCopy } from "./port.ts";
+import type {
+  DedupeMark,
+  DestinationPolicy,
+  Inbox,
+  Ledger,
+  NewEvent,
+  Outbox,
+  RoutePolicy,
+  Settle,
+  TakenCopy,
+} from "./port.ts";
 
 /** One namespace of a store under test. Outboxes of different processes differ in their token. */
 export interface ConformanceStore {
@@ -60,17 +70,29 @@ export async function take(outbox: Outbox, policy = destinationPolicy(), want = 
 export function settlement(copy: TakenCopy, outcome: Settle["outcome"], change: Partial<Settle> = {}): Settle {
   const action = outcome === "delivered" || outcome === "dead" ? outcome : "retry";
   const { destination, eventId, fence, attempt, now } = copy;
-  return { destination, eventId, fence, outcome, record: { attempt, at: now, status: 200, durationMs: 3, action }, ...change };
+  return {
+    destination,
+    eventId,
+    fence,
+    outcome,
+    record: { attempt, at: now, status: 200, durationMs: 3, action },
+    ...change,
+  };
 }
 
-export async function settle(outbox: Outbox, settles: readonly Settle[], policy = destinationPolicy()): Promise<readonly number[]> {
+export async function settle(
+  outbox: Outbox,
+  settles: readonly Settle[],
+  policy = destinationPolicy(),
+): Promise<readonly number[]> {
   const policies = new Map([[policy.destination, policy]]);
   return (await outbox.turn({ settles, takes: [], policies })).fenced;
 }
 
 async function takeOne(outbox: Outbox, policy = destinationPolicy()): Promise<TakenCopy> {
   const [copy, ...others] = await take(outbox, policy);
-  if (copy === undefined || others.length > 0) throw new Error(`expected one copy, got ${others.length + (copy ? 1 : 0)}`);
+  if (copy === undefined || others.length > 0)
+    throw new Error(`expected one copy, got ${others.length + (copy ? 1 : 0)}`);
   return copy;
 }
 
@@ -88,7 +110,9 @@ export function custodyConformance(open: () => Promise<ConformanceStore>): void 
 
   describe("claim", () => {
     withStore("makes one event of 200 concurrent copies of a delivery", async ({ inbox, outbox, ledger }) => {
-      const results = await Promise.all(Array.from({ length: 200 }, () => inbox.claim(newEvent({ mark: mark("one") }))));
+      const results = await Promise.all(
+        Array.from({ length: 200 }, () => inbox.claim(newEvent({ mark: mark("one") }))),
+      );
       const fresh = results.filter(({ outcome }) => outcome === "new");
       expect(fresh).toHaveLength(1);
       expect(new Set(results.map(({ id }) => id))).toEqual(new Set([fresh[0]?.id]));
@@ -113,17 +137,20 @@ export function custodyConformance(open: () => Promise<ConformanceStore>): void 
       expect(await take(await outbox([]))).toHaveLength(2);
     });
 
-    withStore("forgets a strong mark when its window has passed, but never while a copy is live", async ({ inbox, outbox }) => {
-      const policy = routePolicy({ windowMs: 200 });
-      const destination = destinationPolicy({ policy });
-      const claim = () => inbox.claim(newEvent({ policy, mark: mark("windowed") }));
-      const first = await claim();
-      await sleep(450);
-      expect(await claim()).toEqual({ outcome: "duplicate", id: first.id });
-      const worker = await outbox([]);
-      await settle(worker, [settlement(await takeOne(worker, destination), "delivered")], destination);
-      expect((await claim()).outcome).toBe("new");
-    });
+    withStore(
+      "forgets a strong mark when its window has passed, but never while a copy is live",
+      async ({ inbox, outbox }) => {
+        const policy = routePolicy({ windowMs: 200 });
+        const destination = destinationPolicy({ policy });
+        const claim = () => inbox.claim(newEvent({ policy, mark: mark("windowed") }));
+        const first = await claim();
+        await sleep(450);
+        expect(await claim()).toEqual({ outcome: "duplicate", id: first.id });
+        const worker = await outbox([]);
+        await settle(worker, [settlement(await takeOne(worker, destination), "delivered")], destination);
+        expect((await claim()).outcome).toBe("new");
+      },
+    );
 
     withStore("remembers a delivered event inside its window", async ({ inbox, outbox }) => {
       const first = await inbox.claim(newEvent({ mark: mark("delivered") }));
@@ -147,13 +174,21 @@ export function custodyConformance(open: () => Promise<ConformanceStore>): void 
       const worker = await outbox([]);
       const destination = destinationPolicy({ policy: short });
       await settle(worker, [settlement(await takeOne(worker, destination), "delivered")], destination);
-      const edited = routePolicy({ windowMs: 3_600_000, earlierWindows: [{ windowMs: 60_000, until: Date.now() + 60_000 }] });
-      expect(await inbox.claim(newEvent({ policy: edited, mark: mark("edited") }))).toEqual({ outcome: "duplicate", id: first.id });
+      const edited = routePolicy({
+        windowMs: 3_600_000,
+        earlierWindows: [{ windowMs: 60_000, until: Date.now() + 60_000 }],
+      });
+      expect(await inbox.claim(newEvent({ policy: edited, mark: mark("edited") }))).toEqual({
+        outcome: "duplicate",
+        id: first.id,
+      });
     });
 
     withStore("takes another body under an unsigned id for another event", async ({ inbox }) => {
       const claim = (body: string) =>
-        inbox.claim(newEvent({ mark: mark("unsigned", { bodyHash: createHash("sha256").update(body).digest().subarray(0, 8) }) }));
+        inbox.claim(
+          newEvent({ mark: mark("unsigned", { bodyHash: createHash("sha256").update(body).digest().subarray(0, 8) }) }),
+        );
       const a = await claim("a");
       const b = await claim("b");
       expect([a.outcome, b.outcome]).toEqual(["new", "new"]);
@@ -161,22 +196,31 @@ export function custodyConformance(open: () => Promise<ConformanceStore>): void 
       expect(await claim("b")).toEqual({ outcome: "duplicate", id: b.id });
     });
 
-    withStore("gives each destination its own copy and keeps the body until all have it", async ({ inbox, outbox, ledger }) => {
-      const other = `${ROUTE}/billing`;
-      const destinations = [DESTINATION, other].map((destination) => ({ destination, limit: 4 }));
-      const { id } = await inbox.claim(newEvent({ destinations }));
-      const worker = await outbox([]);
-      const second = destinationPolicy({ destination: other });
-      await settle(worker, [settlement(await takeOne(worker), "delivered")]);
-      expect((await ledger.event(id))?.bodyBytes).toBeGreaterThan(0);
-      await settle(worker, [settlement(await takeOne(worker, second), "delivered")], second);
-      expect(await ledger.event(id)).toMatchObject({ bodyBytes: 0, copies: [{ state: "delivered" }, { state: "delivered" }] });
-    });
+    withStore(
+      "gives each destination its own copy and keeps the body until all have it",
+      async ({ inbox, outbox, ledger }) => {
+        const other = `${ROUTE}/billing`;
+        const destinations = [DESTINATION, other].map((destination) => ({ destination, limit: 4 }));
+        const { id } = await inbox.claim(newEvent({ destinations }));
+        const worker = await outbox([]);
+        const second = destinationPolicy({ destination: other });
+        await settle(worker, [settlement(await takeOne(worker), "delivered")]);
+        expect((await ledger.event(id))?.bodyBytes).toBeGreaterThan(0);
+        await settle(worker, [settlement(await takeOne(worker, second), "delivered")], second);
+        expect(await ledger.event(id)).toMatchObject({
+          bodyBytes: 0,
+          copies: [{ state: "delivered" }, { state: "delivered" }],
+        });
+      },
+    );
 
     withStore("records an event that no destination wants", async ({ inbox, ledger }) => {
       const { id } = await inbox.claim(newEvent({ destinations: [], mark: mark("unwanted") }));
       expect(await ledger.event(id)).toMatchObject({ id, copies: [], bodyBytes: 0 });
-      expect(await inbox.claim(newEvent({ destinations: [], mark: mark("unwanted") }))).toEqual({ outcome: "duplicate", id });
+      expect(await inbox.claim(newEvent({ destinations: [], mark: mark("unwanted") }))).toEqual({
+        outcome: "duplicate",
+        id,
+      });
     });
 
     withStore("numbers a route's events so that later ones are greater", async ({ inbox, outbox }) => {
@@ -193,7 +237,10 @@ export function custodyConformance(open: () => Promise<ConformanceStore>): void 
   describe("turn", () => {
     withStore("leases a copy to one process only", async ({ inbox, outbox }) => {
       for (let i = 0; i < 10; i++) await inbox.claim(newEvent());
-      const [a, b] = await Promise.all([take(await outbox([]), destinationPolicy(), 6), take(await outbox([]), destinationPolicy(), 6)]);
+      const [a, b] = await Promise.all([
+        take(await outbox([]), destinationPolicy(), 6),
+        take(await outbox([]), destinationPolicy(), 6),
+      ]);
       expect(new Set([...(a ?? []), ...(b ?? [])].map(({ eventId }) => eventId)).size).toBe(10);
     });
 
@@ -211,7 +258,14 @@ export function custodyConformance(open: () => Promise<ConformanceStore>): void 
       const body = Buffer.from([0, 255, 10, 13, 195, 40]);
       const headers = { "content-type": "application/octet-stream", "x-odd": "a\tb é" };
       await inbox.claim(newEvent({ body, headers, eventType: "order.paid", seq: 42 }));
-      expect(await takeOne(await outbox([]))).toMatchObject({ body, headers, eventType: "order.paid", seq: 42, attempt: 1, used: 1 });
+      expect(await takeOne(await outbox([]))).toMatchObject({
+        body,
+        headers,
+        eventType: "order.paid",
+        seq: 42,
+        attempt: 1,
+        used: 1,
+      });
     });
 
     withStore("keeps a reply within 1 MiB, or one body of any size", async ({ inbox, outbox }) => {
@@ -222,18 +276,21 @@ export function custodyConformance(open: () => Promise<ConformanceStore>): void 
       expect(sizes).toEqual([[700_000], [700_000], [3_000_000]]);
     });
 
-    withStore("takes a retried copy again only when it is due, as the next attempt of the same budget", async ({ inbox, outbox, ledger }) => {
-      const { id } = await inbox.claim(newEvent());
-      const worker = await outbox([]);
-      const first = await takeOne(worker);
-      await settle(worker, [settlement(first, "retry", { delayMs: 300 })]);
-      expect(await take(worker)).toHaveLength(0);
-      expect((await ledger.event(id))?.copies[0]).toMatchObject({ state: "delayed" });
-      await sleep(400);
-      const second = await takeOne(worker);
-      expect(second).toMatchObject({ attempt: 2, used: 2 });
-      expect(second.firstAttemptAt - first.firstAttemptAt).toBeLessThan(150);
-    });
+    withStore(
+      "takes a retried copy again only when it is due, as the next attempt of the same budget",
+      async ({ inbox, outbox, ledger }) => {
+        const { id } = await inbox.claim(newEvent());
+        const worker = await outbox([]);
+        const first = await takeOne(worker);
+        await settle(worker, [settlement(first, "retry", { delayMs: 300 })]);
+        expect(await take(worker)).toHaveLength(0);
+        expect((await ledger.event(id))?.copies[0]).toMatchObject({ state: "delayed" });
+        await sleep(400);
+        const second = await takeOne(worker);
+        expect(second).toMatchObject({ attempt: 2, used: 2 });
+        expect(second.firstAttemptAt - first.firstAttemptAt).toBeLessThan(150);
+      },
+    );
 
     withStore("does not let time in a lane count against the budget", async ({ inbox, outbox }) => {
       await inbox.claim(newEvent());
@@ -267,25 +324,32 @@ export function custodyConformance(open: () => Promise<ConformanceStore>): void 
       const { id } = await inbox.claim(newEvent());
       const worker = await outbox([]);
       const copy = await takeOne(worker);
-      for (let i = 0; i < 2; i++) expect(await settle(worker, [settlement(copy, "retry", { delayMs: 60_000 })])).toEqual([]);
+      for (let i = 0; i < 2; i++)
+        expect(await settle(worker, [settlement(copy, "retry", { delayMs: 60_000 })])).toEqual([]);
       expect((await ledger.stats([DESTINATION])).get(DESTINATION)).toMatchObject({ waiting: 0, active: 0, delayed: 1 });
       expect((await ledger.event(id))?.copies[0]?.attempts).toHaveLength(1);
     });
 
-    withStore("returns a lost worker's copy as unknown, and takes a late outcome while nobody has it", async ({ inbox, outbox, ledger }) => {
-      const policy = destinationPolicy({ timeoutMs: SHORT_LEASE_TIMEOUT_MS });
-      const { id } = await inbox.claim(newEvent());
-      const [dead, alive] = [await outbox([]), await outbox([])];
-      const lost = await takeOne(dead, policy);
-      await sleep(200);
-      expect(await take(alive, policy), "marked, not yet returned").toHaveLength(0);
-      await sleep(2_100);
-      expect(await take(alive, policy, 0)).toHaveLength(0);
-      expect((await ledger.event(id))?.copies[0]).toMatchObject({ state: "waiting", attempts: [{ attempt: 1, action: "unknown" }] });
-      expect(await settle(dead, [settlement(lost, "delivered")], policy)).toEqual([]);
-      expect((await ledger.event(id))?.copies[0]).toMatchObject({ state: "delivered" });
-      expect(await take(alive, policy)).toHaveLength(0);
-    });
+    withStore(
+      "returns a lost worker's copy as unknown, and takes a late outcome while nobody has it",
+      async ({ inbox, outbox, ledger }) => {
+        const policy = destinationPolicy({ timeoutMs: SHORT_LEASE_TIMEOUT_MS });
+        const { id } = await inbox.claim(newEvent());
+        const [dead, alive] = [await outbox([]), await outbox([])];
+        const lost = await takeOne(dead, policy);
+        await sleep(200);
+        expect(await take(alive, policy), "marked, not yet returned").toHaveLength(0);
+        await sleep(2_100);
+        expect(await take(alive, policy, 0)).toHaveLength(0);
+        expect((await ledger.event(id))?.copies[0]).toMatchObject({
+          state: "waiting",
+          attempts: [{ attempt: 1, action: "unknown" }],
+        });
+        expect(await settle(dead, [settlement(lost, "delivered")], policy)).toEqual([]);
+        expect((await ledger.event(id))?.copies[0]).toMatchObject({ state: "delivered" });
+        expect(await take(alive, policy)).toHaveLength(0);
+      },
+    );
 
     withStore("refuses a late outcome once somebody else has the copy", async ({ inbox, outbox, ledger }) => {
       const policy = destinationPolicy({ timeoutMs: SHORT_LEASE_TIMEOUT_MS });
@@ -312,7 +376,9 @@ export function custodyConformance(open: () => Promise<ConformanceStore>): void 
         await take(worker, policy, 0);
       }
       expect((await ledger.event(id))?.copies[0]).toMatchObject({ state: "dead" });
-      expect((await ledger.deadLetters({ limit: 10 })).items).toMatchObject([{ eventId: id, destination: DESTINATION }]);
+      expect((await ledger.deadLetters({ limit: 10 })).items).toMatchObject([
+        { eventId: id, destination: DESTINATION },
+      ]);
     });
 
     withStore("returns copies of a lost answer to the lane and leaves those in flight", async ({ inbox, outbox }) => {
@@ -321,8 +387,15 @@ export function custodyConformance(open: () => Promise<ConformanceStore>): void 
       const [known, ...lost] = await take(worker);
       const policies = new Map([[DESTINATION, destinationPolicy()]]);
       const inFlight = [{ eventId: known?.eventId ?? "", fence: known?.fence ?? 0 }];
-      const turn = await worker.turn({ settles: [], takes: [{ destination: DESTINATION, want: 9 }], policies, adopt: new Map([[DESTINATION, inFlight]]) });
-      expect(turn.copies.map(({ eventId, attempt }) => [eventId, attempt])).toEqual(lost.map(({ eventId }) => [eventId, 1]));
+      const turn = await worker.turn({
+        settles: [],
+        takes: [{ destination: DESTINATION, want: 9 }],
+        policies,
+        adopt: new Map([[DESTINATION, inFlight]]),
+      });
+      expect(turn.copies.map(({ eventId, attempt }) => [eventId, attempt])).toEqual(
+        lost.map(({ eventId }) => [eventId, 1]),
+      );
     });
 
     withStore("expires a copy that grew too old before it was taken", async ({ inbox, outbox, ledger }) => {
@@ -345,7 +418,9 @@ export function custodyConformance(open: () => Promise<ConformanceStore>): void 
     withStore("keeps the body and says why", async (store) => {
       const { id } = await die(store);
       const { items } = await store.ledger.deadLetters({ route: ROUTE, limit: 10 });
-      expect(items).toMatchObject([{ eventId: id, failureContext: { attempts: 1, lastStatus: 404, lastResponse: "nope" } }]);
+      expect(items).toMatchObject([
+        { eventId: id, failureContext: { attempts: 1, lastStatus: 404, lastResponse: "nope" } },
+      ]);
       expect((await store.ledger.body(id))?.toString()).toBe('{"n":1}');
     });
 
@@ -382,7 +457,10 @@ export function custodyConformance(open: () => Promise<ConformanceStore>): void 
 
     withStore("come back by a redelivery, only the dead copies", async (store) => {
       const other = `${ROUTE}/billing`;
-      const event = newEvent({ mark: mark("revive"), destinations: [DESTINATION, other].map((destination) => ({ destination, limit: 4 })) });
+      const event = newEvent({
+        mark: mark("revive"),
+        destinations: [DESTINATION, other].map((destination) => ({ destination, limit: 4 })),
+      });
       const { id, worker } = await die(store, event);
       const second = destinationPolicy({ destination: other });
       await settle(worker, [settlement(await takeOne(worker, second), "delivered")], second);
@@ -406,20 +484,23 @@ export function custodyConformance(open: () => Promise<ConformanceStore>): void 
     const retained = (retention: Partial<RoutePolicy["retention"]>) =>
       routePolicy({ retention: { ...routePolicy().retention, ...retention } });
 
-    withStore("removes the oldest delivered beyond maxEvents, never a live or dead one", async ({ inbox, outbox, ledger }) => {
-      const policy = retained({ maxEvents: 3 });
-      const destination = destinationPolicy({ policy });
-      const worker = await outbox([]);
-      const ids: string[] = [];
-      for (let i = 0; i < 6; i++) {
-        ids.push((await inbox.claim(newEvent({ policy }))).id);
-        const outcome = i === 0 ? "dead" : "delivered";
-        await settle(worker, [settlement(await takeOne(worker, destination), outcome)], destination);
-      }
-      const waiting = await inbox.claim(newEvent({ policy }));
-      const left = (await ledger.events(ROUTE, 10)).map(({ id }) => id).toReversed();
-      expect(left).toEqual([ids[0], ids[5], waiting.id]);
-    });
+    withStore(
+      "removes the oldest delivered beyond maxEvents, never a live or dead one",
+      async ({ inbox, outbox, ledger }) => {
+        const policy = retained({ maxEvents: 3 });
+        const destination = destinationPolicy({ policy });
+        const worker = await outbox([]);
+        const ids: string[] = [];
+        for (let i = 0; i < 6; i++) {
+          ids.push((await inbox.claim(newEvent({ policy }))).id);
+          const outcome = i === 0 ? "dead" : "delivered";
+          await settle(worker, [settlement(await takeOne(worker, destination), outcome)], destination);
+        }
+        const waiting = await inbox.claim(newEvent({ policy }));
+        const left = (await ledger.events(ROUTE, 10)).map(({ id }) => id).toReversed();
+        expect(left).toEqual([ids[0], ids[5], waiting.id]);
+      },
+    );
 
     withStore("removes a late one that the sweep had passed", async ({ inbox, outbox, ledger }) => {
       const policy = retained({ maxEvents: 2 });
@@ -427,7 +508,11 @@ export function custodyConformance(open: () => Promise<ConformanceStore>): void 
       for (let i = 0; i < 8; i++) await inbox.claim(newEvent({ policy }));
       const worker = await outbox([]);
       const copies = await take(worker, destination);
-      await settle(worker, copies.map((copy) => settlement(copy, "delivered")), destination);
+      await settle(
+        worker,
+        copies.map((copy) => settlement(copy, "delivered")),
+        destination,
+      );
       expect((await ledger.events(ROUTE, 10)).length).toBeLessThanOrEqual(2);
     });
 
@@ -465,7 +550,11 @@ export function custodyConformance(open: () => Promise<ConformanceStore>): void 
             const { copies } = await outbox.turn({ settles: [], takes, policies });
             started = undefined;
             seen.push(...copies.map(({ eventId }) => eventId));
-            await settle(outbox, copies.map((copy) => settlement(copy, "delivered")), policy);
+            await settle(
+              outbox,
+              copies.map((copy) => settlement(copy, "delivered")),
+              policy,
+            );
           } while ((await outbox.done(ticket, policy)) === "more");
         },
       });
@@ -524,19 +613,38 @@ export function custodyConformance(open: () => Promise<ConformanceStore>): void 
       for (let i = 0; i < 4; i++) await inbox.claim(newEvent());
       const worker = await outbox([]);
       const [a, b, c] = await take(worker, destinationPolicy(), 3);
-      await settle(worker, [settlement(a as TakenCopy, "dead"), settlement(b as TakenCopy, "retry", { delayMs: 60_000 })]);
+      await settle(worker, [
+        settlement(a as TakenCopy, "dead"),
+        settlement(b as TakenCopy, "retry", { delayMs: 60_000 }),
+      ]);
       await sleep(120);
       const stats = await ledger.stats([DESTINATION, "absent"]);
       expect(stats.get(DESTINATION)).toMatchObject({ waiting: 1, active: 1, delayed: 1, dead: 1 });
       expect(stats.get(DESTINATION)?.oldestWaitingSeconds).toBeGreaterThan(0.1);
       expect(stats.get(DESTINATION)?.oldestDelayedSeconds).toBeGreaterThan(0.1);
-      expect(stats.get("absent")).toEqual({ waiting: 0, active: 0, delayed: 0, dead: 0, oldestWaitingSeconds: 0, oldestDelayedSeconds: 0 });
+      expect(stats.get("absent")).toEqual({
+        waiting: 0,
+        active: 0,
+        delayed: 0,
+        dead: 0,
+        oldestWaitingSeconds: 0,
+        oldestDelayedSeconds: 0,
+      });
       expect(c?.eventId).toBeDefined();
     });
 
     withStore("keep the last 100 refusals of a route", async ({ inbox, ledger }) => {
       for (let i = 0; i < 105; i++) {
-        inbox.reject({ route: ROUTE, at: i, client: "127.0.0.1", status: 401, reason: "SignatureMismatch", headerNames: ["x"], bodyBytes: 2, bodySha256: "" });
+        inbox.reject({
+          route: ROUTE,
+          at: i,
+          client: "127.0.0.1",
+          status: 401,
+          reason: "SignatureMismatch",
+          headerNames: ["x"],
+          bodyBytes: 2,
+          bodySha256: "",
+        });
       }
       await inbox.claim(newEvent());
       const kept = await ledger.rejections(ROUTE);

@@ -293,7 +293,11 @@ export interface CustodyHealth {
   /** The store answers and is writable. */
   readonly up: boolean;
   /** Acked means on disk: `verified` by its settings, `asserted` by the operator, else what is missing. */
-  readonly durable: { readonly ok: boolean; readonly source: "verified" | "asserted" | "volatile"; readonly problems: readonly string[] };
+  readonly durable: {
+    readonly ok: boolean;
+    readonly source: "verified" | "asserted" | "volatile";
+    readonly problems: readonly string[];
+  };
   /** used_memory / maxmemory, 0 when there is no limit. */
   readonly memoryRatio: number;
   /** This process's clock minus the store's, ms. */
@@ -301,7 +305,15 @@ export interface CustodyHealth {
 }
 
 /** Why the store did not do it. Decide by `code`, never by the message. */
-export type CustodyErrorCode = "Unreachable" | "Timeout" | "ReadOnly" | "NoReplicas" | "OutOfMemory" | "Loading" | "NotDurable" | "Script";
+export type CustodyErrorCode =
+  | "Unreachable"
+  | "Timeout"
+  | "ReadOnly"
+  | "NoReplicas"
+  | "OutOfMemory"
+  | "Loading"
+  | "NotDurable"
+  | "Script";
 
 export class CustodyError extends Error {
   readonly code: CustodyErrorCode;

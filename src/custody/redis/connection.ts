@@ -35,7 +35,12 @@ export function connect(url: string, options: RedisOptions = {}): CustodyClient 
 
 /** Opens a client as BullMQ wants it: commands wait for the connection instead of failing. */
 export function connectForTickets(url: string): Redis {
-  const redis = new Redis(url, { ...FAIL_FAST, maxRetriesPerRequest: null, enableOfflineQueue: true, commandTimeout: undefined });
+  const redis = new Redis(url, {
+    ...FAIL_FAST,
+    maxRetriesPerRequest: null,
+    enableOfflineQueue: true,
+    commandTimeout: undefined,
+  });
   redis.on("error", () => {
     // As above; BullMQ also reports it.
   });

@@ -1,4 +1,11 @@
-import { type ClaimResult, CustodyError, type Inbox, type NewEvent, type Rejection, type RoutePolicy } from "../port.ts";
+import {
+  type ClaimResult,
+  CustodyError,
+  type Inbox,
+  type NewEvent,
+  type Rejection,
+  type RoutePolicy,
+} from "../port.ts";
 import type { CustodyClient } from "./connection.ts";
 import { asCustodyError } from "./errors.ts";
 import { metaJson } from "./record.ts";
@@ -116,7 +123,11 @@ export class RedisInbox implements Inbox {
     const claim = this.#redis.claim(this.#prefix, ...args);
     // Same connection, next command: WAIT covers the batch's writes, and is the batch's last word.
     const [replies, confirmed] = await Promise.all([claim, this.#redis.wait(replicas, WAIT_MS)]);
-    if (confirmed < replicas) throw new CustodyError("NoReplicas", `${confirmed} of ${replicas} replicas confirmed the write within ${WAIT_MS} ms`);
+    if (confirmed < replicas)
+      throw new CustodyError(
+        "NoReplicas",
+        `${confirmed} of ${replicas} replicas confirmed the write within ${WAIT_MS} ms`,
+      );
     return replies;
   }
 }
@@ -153,6 +164,7 @@ export function policyArgument(policy: RoutePolicy): Record<string, unknown> {
 
 function readReply(reply: string | undefined): ClaimResult {
   const outcome = OUTCOMES[reply?.[0] ?? ""];
-  if (reply === undefined || outcome === undefined) throw new CustodyError("Script", "the claim script left an entry unanswered");
+  if (reply === undefined || outcome === undefined)
+    throw new CustodyError("Script", "the claim script left an entry unanswered");
   return { outcome, id: reply.slice(1) };
 }

@@ -35,7 +35,9 @@ export class RedisLedger implements Ledger {
     const owner = query.destination ?? query.route;
     const key = `${this.#prefix}dead${owner === undefined ? "" : `:${owner}`}`;
     const offset = Number(query.cursor ?? 0);
-    const rows = await this.#ask(() => this.#redis.zrange(key, String(offset), String(offset + query.limit - 1), "WITHSCORES"));
+    const rows = await this.#ask(() =>
+      this.#redis.zrange(key, String(offset), String(offset + query.limit - 1), "WITHSCORES"),
+    );
     const members: [member: string, diedAt: number][] = [];
     for (let i = 0; i + 1 < rows.length; i += 2) members.push([rows[i] ?? "", Number(rows[i + 1])]);
     const items = await Promise.all(members.map(([member, diedAt]) => this.#deadLetter(member, diedAt)));
@@ -63,7 +65,10 @@ export class RedisLedger implements Ledger {
           (index + 1) * STATS_FIELDS,
         );
         const oldestWaitingSeconds = ageSeconds(oldestWaiting);
-        return [destination, { waiting, active, delayed, dead, oldestWaitingSeconds, oldestDelayedSeconds: ageSeconds(oldestDelayed) }];
+        return [
+          destination,
+          { waiting, active, delayed, dead, oldestWaitingSeconds, oldestDelayedSeconds: ageSeconds(oldestDelayed) },
+        ];
       }),
     );
   }

@@ -9,14 +9,19 @@ const DURABILITY_MS = 10_000;
 export type DurabilityMode = "verify" | "assert" | "allowVolatile";
 
 /** `CONFIG GET` names and what each must be. */
-const REQUIRED: readonly { readonly name: string; readonly ok: (value: string) => boolean; readonly remedy: string }[] = [
-  { name: "appendonly", ok: (value) => value === "yes", remedy: "appendonly yes" },
-  { name: "appendfsync", ok: (value) => value === "always", remedy: "appendfsync always" },
-  // With `yes` Redis acknowledges without a sync for as long as a child rewrites the file.
-  { name: "no-appendfsync-on-rewrite", ok: (value) => value === "no", remedy: "no-appendfsync-on-rewrite no" },
-  { name: "maxmemory-policy", ok: (value) => value === "noeviction", remedy: "maxmemory-policy noeviction" },
-  { name: "maxmemory", ok: (value) => Number(value) > 0, remedy: "maxmemory above 0, so that a full server refuses instead of being killed" },
-];
+const REQUIRED: readonly { readonly name: string; readonly ok: (value: string) => boolean; readonly remedy: string }[] =
+  [
+    { name: "appendonly", ok: (value) => value === "yes", remedy: "appendonly yes" },
+    { name: "appendfsync", ok: (value) => value === "always", remedy: "appendfsync always" },
+    // With `yes` Redis acknowledges without a sync for as long as a child rewrites the file.
+    { name: "no-appendfsync-on-rewrite", ok: (value) => value === "no", remedy: "no-appendfsync-on-rewrite no" },
+    { name: "maxmemory-policy", ok: (value) => value === "noeviction", remedy: "maxmemory-policy noeviction" },
+    {
+      name: "maxmemory",
+      ok: (value) => Number(value) > 0,
+      remedy: "maxmemory above 0, so that a full server refuses instead of being killed",
+    },
+  ];
 
 /** Reads `INFO` text into a map. */
 export function parseInfo(text: string): ReadonlyMap<string, string> {
@@ -36,9 +41,11 @@ export function durabilityProblems(config: ReadonlyMap<string, string>, info: Re
   const problems = REQUIRED.filter(({ name, ok }) => !ok(config.get(name) ?? "")).map(
     ({ name, remedy }) => `Redis has ${name} ${config.get(name) ?? "(not reported)"}; set ${remedy}`,
   );
-  if ((info.get("aof_last_write_status") ?? "ok") !== "ok") problems.push("Redis could not write its append-only file (disk full or failing)");
+  if ((info.get("aof_last_write_status") ?? "ok") !== "ok")
+    problems.push("Redis could not write its append-only file (disk full or failing)");
   // Until the first rewrite ends there is no file to recover from: a kill then loses everything.
-  const firstRewrite = info.get("aof_rewrite_in_progress") === "1" && info.get("aof_base_size") === "0" && info.get("aof_enabled") === "1";
+  const firstRewrite =
+    info.get("aof_rewrite_in_progress") === "1" && info.get("aof_base_size") === "0" && info.get("aof_enabled") === "1";
   if (firstRewrite) problems.push("Redis writes its first append-only file; nothing is durable until that ends");
   return problems;
 }
@@ -59,7 +66,11 @@ export class Monitor {
     this.#onChange = onChange;
     this.#health = {
       up: false,
-      durable: { ok: mode !== "verify", source: SOURCES[mode], problems: mode === "verify" ? ["Redis was not checked yet"] : [] },
+      durable: {
+        ok: mode !== "verify",
+        source: SOURCES[mode],
+        problems: mode === "verify" ? ["Redis was not checked yet"] : [],
+      },
       memoryRatio: 0,
       clockOffsetMs: 0,
     };
@@ -137,7 +148,9 @@ export class Monitor {
       return durabilityProblems(config, info);
     } catch (error) {
       if (asCustodyError(error).code !== "Script") throw error;
-      return ["Redis has CONFIG refused for this user; grant +config|get, or say who guarantees durability (durability: asserted)"];
+      return [
+        "Redis has CONFIG refused for this user; grant +config|get, or say who guarantees durability (durability: asserted)",
+      ];
     }
   }
 }

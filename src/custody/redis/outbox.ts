@@ -77,7 +77,10 @@ export class RedisOutbox implements Outbox {
   }
 }
 
-function turnArguments(token: string, request: TurnRequest): { args: (string | number)[]; destinations: readonly string[] } {
+function turnArguments(
+  token: string,
+  request: TurnRequest,
+): { args: (string | number)[]; destinations: readonly string[] } {
   const destinations = [...request.policies.keys()];
   const index = new Map(destinations.map((destination, position) => [destination, position + 1]));
   const at = (destination: string): number => {
@@ -94,10 +97,24 @@ function turnArguments(token: string, request: TurnRequest): { args: (string | n
     maxAgeMs: policy.maxAgeMs,
   }));
   const adoptions = [...(request.adopt ?? [])];
-  const args: (string | number)[] = [token, JSON.stringify(policies), request.settles.length, request.takes.length, adoptions.length];
+  const args: (string | number)[] = [
+    token,
+    JSON.stringify(policies),
+    request.settles.length,
+    request.takes.length,
+    adoptions.length,
+  ];
   for (const settle of request.settles) {
     const { destination, eventId, fence, outcome, record, delayMs = 0 } = settle;
-    args.push(at(destination), eventId, fence, OUTCOMES[outcome], record.attempt, JSON.stringify(record), Math.ceil(delayMs));
+    args.push(
+      at(destination),
+      eventId,
+      fence,
+      OUTCOMES[outcome],
+      record.attempt,
+      JSON.stringify(record),
+      Math.ceil(delayMs),
+    );
   }
   for (const { destination, want, started } of request.takes) args.push(at(destination), want, started ?? "");
   for (const [destination, mine] of adoptions) {
@@ -124,9 +141,21 @@ function readTurn(reply: TurnReply, request: TurnRequest, destinations: readonly
   };
 }
 
-type CopyValues = [index: number, id: Buffer, fence: Buffer, attempts: Buffer, first: Buffer, meta: Buffer, body: Buffer];
+type CopyValues = [
+  index: number,
+  id: Buffer,
+  fence: Buffer,
+  attempts: Buffer,
+  first: Buffer,
+  meta: Buffer,
+  body: Buffer,
+];
 
-function readCopy([index, id, fence, attempts, first, metaText, body]: CopyValues, destinations: readonly string[], now: number): TakenCopy {
+function readCopy(
+  [index, id, fence, attempts, first, metaText, body]: CopyValues,
+  destinations: readonly string[],
+  now: number,
+): TakenCopy {
   const [attempt, used] = attempts.toString().split(" ");
   const meta: RecordMeta = parseMeta(metaText.toString());
   return {

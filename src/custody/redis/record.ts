@@ -21,7 +21,8 @@ export const RECORD_SCHEMA = 1;
 export function parseMeta(text: string): RecordMeta {
   const [head = "", destinations = "", ...json] = text.split("\n");
   const [, minReader, route = "", sequence, receivedAt, seq] = head.split(" ");
-  if (Number(minReader) > RECORD_SCHEMA) throw new RangeError(`the record needs reader ${minReader}; this is reader ${RECORD_SCHEMA}`);
+  if (Number(minReader) > RECORD_SCHEMA)
+    throw new RangeError(`the record needs reader ${minReader}; this is reader ${RECORD_SCHEMA}`);
   const { h = {}, t } = JSON.parse(json.join("\n") || "{}") as { h?: Record<string, string>; t?: string };
   return {
     route,
@@ -53,7 +54,12 @@ const STATES: Readonly<Record<string, CopyState>> = {
 };
 
 /** Reads a copy's state; the layout is in `lua/lib.lua`. */
-export function parseCopy(text: string): { readonly state: CopyState; readonly since: number; readonly due: number; readonly attempts: number } {
+export function parseCopy(text: string): {
+  readonly state: CopyState;
+  readonly since: number;
+  readonly due: number;
+  readonly attempts: number;
+} {
   const [letter = "", , attempts, , , , since, due] = text.split(" ");
   return { state: STATES[letter] ?? "waiting", since: Number(since), due: Number(due), attempts: Number(attempts) };
 }

@@ -53,7 +53,11 @@ export class RedisStore {
   /** Waits for the first look at Redis, not for Redis: a store that is down is reported in `health`, and tried again. */
   async start(): Promise<CustodyHealth> {
     await Promise.race([
-      Promise.all([this.#redis, this.#probe].map((client) => (client.status === "ready" ? undefined : new Promise((ready) => client.once("ready", ready))))),
+      Promise.all(
+        [this.#redis, this.#probe].map((client) =>
+          client.status === "ready" ? undefined : new Promise((ready) => client.once("ready", ready)),
+        ),
+      ),
       new Promise((late) => setTimeout(late, 2_000)),
     ]);
     return this.#monitor.start();

@@ -64,7 +64,11 @@ export class TicketSource {
 
   /** Writes a ticket for a time (Unix ms). Its id is its own: it must not stand in the way of a ready one of the same generation. */
   async wake(destination: string, at: number, generation: number): Promise<void> {
-    await this.#write({ destination, generation, slot: 0 }, jobId({ destination, slot: 0, generation }, `@${at}`), Math.max(0, at - Date.now()));
+    await this.#write(
+      { destination, generation, slot: 0 },
+      jobId({ destination, slot: 0, generation }, `@${at}`),
+      Math.max(0, at - Date.now()),
+    );
   }
 
   /** Asks for further tickets of a destination whose lane has grown; they take the generation of the one that is held. */
@@ -125,7 +129,10 @@ export class TicketSource {
     const controller = new AbortController();
     const id = jobId(ticket);
     this.#active.set(id, controller);
-    const run = this.#handlers.onTicket(ticket, signal ? AbortSignal.any([signal, controller.signal]) : controller.signal);
+    const run = this.#handlers.onTicket(
+      ticket,
+      signal ? AbortSignal.any([signal, controller.signal]) : controller.signal,
+    );
     this.#running.add(run);
     try {
       await run;
@@ -179,9 +186,14 @@ export class TicketSource {
     await Promise.allSettled([...this.#running]);
     this.#stopping = true;
     // A frozen Redis must not hold the process: what BullMQ cannot say it finished is found stalled.
-    await Promise.race([Promise.allSettled([closing ?? Promise.resolve()]), new Promise((resolve) => setTimeout(resolve, 5_000).unref())]);
-    await Promise.race([Promise.allSettled([this.#queue?.close()]), new Promise((resolve) => setTimeout(resolve, 1_000).unref())]);
+    await Promise.race([
+      Promise.allSettled([closing ?? Promise.resolve()]),
+      new Promise((resolve) => setTimeout(resolve, 5_000).unref()),
+    ]);
+    await Promise.race([
+      Promise.allSettled([this.#queue?.close()]),
+      new Promise((resolve) => setTimeout(resolve, 1_000).unref()),
+    ]);
     for (const client of this.#clients) client.disconnect();
   }
 }
-

@@ -90,7 +90,7 @@ for k = 1, count do
   local policy, key = policies[p], P .. 'e:' .. id
   local known
   if mode == '-' then
-    known = call('EXISTS', key) == 1 and id or nil
+    known = call('ZSCORE', P .. 'log:' .. policy.route, id) and id or nil
   else
     known = find_mark(mark, policy)
     if known and hash ~= '-' and string.match(known, '(%S+)$') ~= hash then
@@ -107,20 +107,23 @@ for k = 1, count do
     next_sequence[p] = sequence + 1
     local names, fields = {}, {}
     for c = 0, copies - 1 do
-      local destination, limit = ARGV[first_copy + 2 * c], tonumber(ARGV[first_copy + 2 * c + 1])
+      local destination = ARGV[first_copy + 2 * c]
       names[#names + 1] = destination
       fields[#fields + 1] = 'c:' .. destination
       fields[#fields + 1] = 'W 0 0 0 0 0 ' .. int(now) .. ' 0 0 -'
-      enqueue(id, destination, limit, sequence)
     end
     local head = '1 1 ' .. policy.route .. ' ' .. int(sequence) .. ' ' .. int(now) .. ' ' .. seq .. ' ' .. mode .. ' ' .. mark .. ' ' .. hash
+    -- Record, lanes, then what makes it known: should one of them fail, the event is not known, and its sender is not told that it is kept.
     call('HSET', key, 'b', body, 'm', head .. '\n' .. table.concat(names, ' ') .. '\n' .. json, unpack(fields))
-    call('ZADD', P .. 'log:' .. policy.route, int(sequence), id)
+    for c = 0, copies - 1 do
+      enqueue(id, ARGV[first_copy + 2 * c], tonumber(ARGV[first_copy + 2 * c + 1]), sequence)
+    end
     if mode == 'm' and copies > 0 then
       call('HSET', P .. 'live', mark, id .. ' ' .. int(now) .. ' ' .. hash)
     elseif mode ~= '-' then
       mark_seen(id, { at = now, mark = mark, hash = hash }, policy, now)
     end
+    call('ZADD', P .. 'log:' .. policy.route, int(sequence), id)
     if copies == 0 and not policy.keepBodies then call('HDEL', key, 'b') end
     out[k] = 'N' .. id
   end

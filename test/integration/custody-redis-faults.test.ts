@@ -1,0 +1,243 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  destinationPolicy,
+  mark,
+  newEvent,
+  routePolicy,
+  settle,
+  settlement,
+  take,
+} from "../../src/custody/conformance.ts";
+import type { Outbox, TakenCopy } from "../../src/custody/port.ts";
+import { tagOf } from "../../src/custody/redis/keys.ts";
+import { RedisStore } from "../../src/custody/redis/store.ts";
+import { startRedis, type TestRedis } from "../support/redis.ts";
+
+/** What a Redis that is frozen, full, read-only or without replicas does to custody. */
+describe("custody when Redis fails", () => {
+  let redis: TestRedis;
+  let store: RedisStore;
+  const stops: (() => Promise<void>)[] = [];
+  const scope = { instance: "default", namespace: "shop" };
+  const tag = tagOf(scope);
+
+  beforeEach(async () => {
+    redis = await startRedis();
+    store = new RedisStore({ url: redis.url });
+    await store.start();
+  });
+  afterEach(async () => {
+    redis.thaw();
+    for (const stop of stops.splice(0)) await stop();
+    store.close();
+    await redis.stop();
+  });
+
+  const code = (promise: Promise<unknown>) =>
+    promise.then(
+      () => "no error",
+      (error: { code?: string }) => error.code,
+    );
+  const until = async (met: () => boolean | Promise<boolean>, ms: number) => {
+    for (const end = Date.now() + ms; Date.now() < end; await sleep(20)) if (await met()) return true;
+    return false;
+  };
+  /** Drains as a worker does, until stopped. */
+  const drain = async (outbox: Outbox, seen: string[]) => {
+    const policy = destinationPolicy();
+    stops.push(
+      await outbox.start({
+        onHint: () => undefined,
+        onTicket: async (ticket) => {
+          let started: number | undefined = ticket.generation;
+          do {
+            const takes = [{ destination: policy.destination, want: 16, ...(started !== undefined && { started }) }];
+            const { copies } = await outbox.turn({
+              settles: [],
+              takes,
+              policies: new Map([[policy.destination, policy]]),
+            });
+            started = undefined;
+            seen.push(...copies.map(({ eventId }) => eventId));
+            await settle(
+              outbox,
+              copies.map((copy) => settlement(copy, "delivered")),
+            );
+          } while ((await outbox.done(ticket, policy)) === "more");
+        },
+      }),
+    );
+  };
+
+  test("a frozen one is told within 2.5 s, and the repeat is a duplicate or new, never both", async () => {
+    const inbox = store.inbox(scope);
+    redis.freeze();
+    const began = performance.now();
+    const event = newEvent({ mark: mark("frozen") });
+    expect(await code(inbox.claim(event))).toBe("Timeout");
+    expect(performance.now() - began).toBeLessThan(2_500);
+    redis.thaw();
+    await until(async () => (await code(inbox.claim(newEvent({ mark: mark("frozen") })))) === "no error", 5_000);
+    expect(await take(store.outbox(scope, { policies: () => [] }))).toHaveLength(1);
+  });
+
+  test("a dead one is told at once and found again by itself", async () => {
+    await redis.kill9();
+    const began = performance.now();
+    expect(await code(store.inbox(scope).claim(newEvent()))).toBe("Unreachable");
+    expect(performance.now() - began).toBeLessThan(2_500);
+    expect(await until(() => !store.health().up, 4_000)).toBe(true);
+    await redis.restart();
+    expect(await until(() => store.health().up, 5_000)).toBe(true);
+    expect(await code(store.inbox(scope).claim(newEvent()))).toBe("no error");
+  });
+
+  test("a read-only one refuses the claim, and nothing is half-written", async () => {
+    const admin = redis.client();
+    await admin.call("REPLICAOF", "127.0.0.1", "1");
+    expect(await code(store.inbox(scope).claim(newEvent({ mark: mark("ro") })))).toMatch(
+      /ReadOnly|Unreachable|Loading/,
+    );
+    expect(await until(() => !store.health().up, 3_000)).toBe(true);
+    await admin.call("REPLICAOF", "NO", "ONE");
+    expect(await admin.keys("*")).toEqual([]);
+    expect(
+      await until(
+        async () => (await code(store.inbox(scope).claim(newEvent({ mark: mark("ro") })))) === "no error",
+        5_000,
+      ),
+    ).toBe(true);
+  });
+
+  test("one without its replicas refuses the claim, and takes outcomes once they are back", async () => {
+    const admin = redis.client();
+    const outbox = store.outbox(scope, { policies: () => [] });
+    await store.inbox(scope).claim(newEvent());
+    const [copy] = await take(outbox);
+    await admin.config("SET", "min-replicas-to-write", "1");
+    expect(await code(store.inbox(scope).claim(newEvent()))).toBe("NoReplicas");
+    expect(await code(settle(outbox, [settlement(copy as TakenCopy, "delivered")]))).toBe("NoReplicas");
+    await admin.config("SET", "min-replicas-to-write", "0");
+    expect(await settle(outbox, [settlement(copy as TakenCopy, "delivered")])).toEqual([]);
+  });
+
+  test("a replica that does not confirm refuses the acknowledgement", async () => {
+    const replica = await startRedis({ args: ["--replicaof", "127.0.0.1", String(redis.port)] });
+    const careful = new RedisStore({ url: redis.url, replicas: 1 });
+    try {
+      await careful.start();
+      const admin = redis.client();
+      await until(async () => (await admin.info("replication")).includes("state=online"), 10_000);
+      const inbox = careful.inbox(scope);
+      expect(await inbox.claim(newEvent({ mark: mark("waited") }))).toMatchObject({ outcome: "new" });
+      replica.freeze();
+      expect(await code(inbox.claim(newEvent({ mark: mark("lonely") })))).toBe("NoReplicas");
+      replica.thaw();
+      // The write itself stood: the sender's repeat is a duplicate, and that answer waits for the replica like a new one.
+      expect(await inbox.claim(newEvent({ mark: mark("lonely") }))).toMatchObject({ outcome: "duplicate" });
+    } finally {
+      replica.thaw();
+      careful.close();
+      await replica.stop();
+    }
+  });
+
+  test("a full one refuses claims and still lets copies be settled and taken", async () => {
+    const admin = redis.client();
+    const outbox = store.outbox(scope, { policies: () => [] });
+    for (let i = 0; i < 3; i++) await store.inbox(scope).claim(newEvent());
+    const [copy] = await take(outbox, destinationPolicy(), 1);
+    await admin.config("SET", "maxmemory", "1mb");
+    expect(await code(store.inbox(scope).claim(newEvent()))).toBe("OutOfMemory");
+    expect(await settle(outbox, [settlement(copy as TakenCopy, "delivered")])).toEqual([]);
+    expect(await take(outbox)).toHaveLength(2);
+    expect(await until(() => store.health().memoryRatio > 1, 3_000)).toBe(true);
+  });
+
+  test("a full one is drained although BullMQ cannot hand out tickets", async () => {
+    const admin = redis.client();
+    const ids: string[] = [];
+    for (let i = 0; i < 5; i++) ids.push((await store.inbox(scope).claim(newEvent())).id);
+    await admin.config("SET", "maxmemory", "1mb");
+    const seen: string[] = [];
+    await drain(store.outbox(scope, { policies: () => [routePolicy()] }), seen);
+    expect(await until(() => seen.length === 5, 10_000)).toBe(true);
+    expect(seen.toSorted()).toEqual(ids.toSorted());
+    await admin.config("SET", "maxmemory", "512mb");
+    await until(() => store.health().memoryRatio < 0.5, 3_000);
+    const { id } = await store.inbox(scope).claim(newEvent());
+    expect(await until(() => seen.includes(id), 10_000), "tickets work again").toBe(true);
+  });
+
+  test("tickets deleted by hand are written anew", async () => {
+    const admin = redis.client();
+    const seen: string[] = [];
+    for (let i = 0; i < 3; i++) await store.inbox(scope).claim(newEvent());
+    await admin.publish(`${tag}:hint`, "0#0#0#nowhere");
+    const other = store.outbox(scope, { policies: () => [routePolicy()] });
+    let held = false;
+    // This worker takes the ticket and never comes back, as a killed one would.
+    const stop = await other.start({
+      onHint: () => undefined,
+      onTicket: () => {
+        held = true;
+        return new Promise(() => undefined);
+      },
+    });
+    expect(await until(() => held, 5_000)).toBe(true);
+    void stop();
+    for (const key of await admin.keys(`${tag}:tickets-*`)) await admin.del(key);
+    await drain(store.outbox(scope, { policies: () => [routePolicy()] }), seen);
+    expect(await until(() => seen.length === 3, 8_000)).toBe(true);
+  });
+
+  test("one bad entry of a batch does not refuse the others", async () => {
+    const admin = redis.client();
+    const [good, bad] = [newEvent(), newEvent()];
+    await admin.set(`${tag}:e:${bad.id}`, "not a hash");
+    const inbox = store.inbox(scope);
+    const results = await Promise.all([
+      inbox.claim(good),
+      code(inbox.claim({ ...bad, mark: mark("bad") })),
+      inbox.claim(newEvent()),
+    ]);
+    expect(results).toMatchObject([{ outcome: "new", id: good.id }, "Script", { outcome: "new" }]);
+    expect(await take(store.outbox(scope, { policies: () => [] }))).toHaveLength(2);
+  });
+
+  test.each([
+    ["appendonly", "no"],
+    ["appendfsync", "everysec"],
+    ["no-appendfsync-on-rewrite", "yes"],
+    ["maxmemory-policy", "allkeys-lru"],
+    ["maxmemory", "0"],
+  ])("is not durable with %s %s, and says what to set", async (name, value) => {
+    expect(store.health().durable).toEqual({ ok: true, source: "verified", problems: [] });
+    await redis.client().config("SET", name, value);
+    const later = new RedisStore({ url: redis.url });
+    const { durable } = await later.start();
+    later.close();
+    expect(durable.ok).toBe(false);
+    expect(durable.problems.join()).toContain(`${name} ${value}`);
+  });
+
+  test("a store that is allowed to be volatile says so", async () => {
+    await redis.client().config("SET", "appendonly", "no");
+    const play = new RedisStore({ url: redis.url, durability: "allowVolatile" });
+    expect((await play.start()).durable).toEqual({ ok: true, source: "volatile", problems: [] });
+    play.close();
+  });
+
+  test("a delivery costs at most 3 KB while it is queued", async () => {
+    const admin = redis.client();
+    const used = async () => Number(/used_memory:(\d+)/.exec(await admin.info("memory"))?.[1]);
+    const inbox = store.inbox(scope);
+    const before = await used();
+    const count = 2_000;
+    const event = () => newEvent({ body: Buffer.alloc(1_024, 120), mark: mark(randomUUID()) });
+    await Promise.all(Array.from({ length: count }, () => inbox.claim(event())));
+    expect(((await used()) - before) / count).toBeLessThan(3_072);
+  });
+});
