@@ -9,7 +9,7 @@ import {
   settle,
   settlement,
   take,
-} from "../../src/custody/conformance.ts";
+} from "../../src/custody/conformance/fixtures.ts";
 import type { Outbox, TakenCopy } from "../../src/custody/port.ts";
 import { tagOf } from "../../src/custody/redis/keys.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";

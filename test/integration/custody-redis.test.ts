@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe } from "vitest";
-import { custodyConformance } from "../../src/custody/conformance.ts";
+import { custodyConformance } from "../../src/custody/conformance/suite.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 

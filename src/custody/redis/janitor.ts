@@ -56,13 +56,12 @@ export class Janitor {
 
   #schedule(delayMs: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      this.pass()
-        .catch(() => this.#interval)
-        .then((next) => {
-          if (this.#onTicket) this.#schedule(next);
-        });
-    }, delayMs);
+    this.#timer = setTimeout(() => void this.#again(), delayMs);
     this.#timer.unref();
+  }
+
+  async #again(): Promise<void> {
+    const next = await this.pass().catch(() => this.#interval);
+    if (this.#onTicket) this.#schedule(next);
   }
 }

@@ -91,14 +91,21 @@ export class RedisLedger implements Ledger {
   }
 }
 
+/** What went wrong, in a word: the error, else the status, else the reason it was given up. */
+function lastError(last: AttemptRecord): string {
+  if (last.error !== undefined) return last.error;
+  return last.status === undefined ? (last.reason ?? "unknown") : `status ${last.status}`;
+}
+
 function failureContext(attempts: readonly AttemptRecord[]): DeadLetter["failureContext"] {
   const last = attempts.at(-1);
-  const lastError = last?.error ?? (last?.status === undefined ? (last?.reason ?? "unknown") : `status ${last.status}`);
+  if (last === undefined) return { attempts: 0, lastError: "unknown" };
+  const { status, response } = last;
   return {
-    attempts: last?.attempt ?? 0,
-    lastError,
-    ...(last?.status !== undefined && { lastStatus: last.status }),
-    ...(last?.response !== undefined && { lastResponse: last.response }),
+    attempts: last.attempt,
+    lastError: lastError(last),
+    ...(status !== undefined && { lastStatus: status }),
+    ...(response !== undefined && { lastResponse: response }),
   };
 }
 

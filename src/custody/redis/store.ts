@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { CustodyHealth, Inbox, Ledger, Outbox, RoutePolicy } from "../port.ts";
 import { type CustodyClient, connect } from "./connection.ts";
 import { RedisInbox } from "./inbox.ts";
@@ -8,6 +9,9 @@ import { RedisLedger } from "./ledger.ts";
 import { type DurabilityMode, Monitor } from "./monitor.ts";
 import { RedisOutbox } from "./outbox.ts";
 import { TicketSource } from "./tickets.ts";
+
+/** How long `start` waits for a connection before it reports that there is none. */
+const CONNECT_WAIT_MS = 2_000;
 
 export interface RedisStoreOptions {
   /** `redis://` or `rediss://`, credentials allowed. */
@@ -52,14 +56,8 @@ export class RedisStore {
 
   /** Waits for the first look at Redis, not for Redis: a store that is down is reported in `health`, and tried again. */
   async start(): Promise<CustodyHealth> {
-    await Promise.race([
-      Promise.all(
-        [this.#redis, this.#probe].map((client) =>
-          client.status === "ready" ? undefined : new Promise((ready) => client.once("ready", ready)),
-        ),
-      ),
-      new Promise((late) => setTimeout(late, 2_000)),
-    ]);
+    const connected = Promise.all([this.#redis, this.#probe].map(whenReady));
+    await Promise.race([connected, sleep(CONNECT_WAIT_MS, undefined, { ref: false })]);
     return this.#monitor.start();
   }
 
@@ -102,4 +100,8 @@ export class RedisStore {
     this.#redis.disconnect();
     this.#probe.disconnect();
   }
+}
+
+async function whenReady(client: CustodyClient): Promise<void> {
+  if (client.status !== "ready") await new Promise<void>((ready) => client.once("ready", () => ready()));
 }

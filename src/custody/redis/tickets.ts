@@ -100,7 +100,6 @@ export class TicketSource {
       maxStalledCount: 1_000_000,
       runRetryDelay: 500,
       drainDelay: 1,
-      metrics: undefined as never,
     });
     this.#worker.on("error", (error) => this.#onWorkerError(error));
     await this.#listen();
@@ -183,7 +182,7 @@ export class TicketSource {
     clearTimeout(this.#direct);
     for (const controller of this.#active.values()) controller.abort();
     const closing = this.#worker?.close();
-    await Promise.allSettled([...this.#running]);
+    await Promise.allSettled(this.#running);
     this.#stopping = true;
     // A frozen Redis must not hold the process: what BullMQ cannot say it finished is found stalled.
     await Promise.race([

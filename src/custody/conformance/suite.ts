@@ -1,0 +1,30 @@
+import { describe } from "vitest";
+import { claimConformance } from "./claim.ts";
+import { turnConformance } from "./turn.ts";
+import { deadLettersConformance } from "./dead-letters.ts";
+import { retentionConformance } from "./retention.ts";
+import { ticketsConformance } from "./tickets.ts";
+import { statsConformance } from "./stats.ts";
+import type { Open } from "./fixtures.ts";
+
+/** What every implementation of the custody port does. `open` gives a namespace of its own to each test. */
+export function custodyConformance(open: Open): void {
+  describe("claim", () => {
+    claimConformance(open);
+  });
+  describe("turn", () => {
+    turnConformance(open);
+  });
+  describe("dead letters", () => {
+    deadLettersConformance(open);
+  });
+  describe("retention", () => {
+    retentionConformance(open);
+  });
+  describe("tickets", () => {
+    ticketsConformance(open);
+  });
+  describe("stats", () => {
+    statsConformance(open);
+  });
+}

@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "vitest";
+import type { Outbox } from "../port.ts";
+import {
+  type Open,
+  destinationPolicy,
+  newEvent,
+  routePolicy,
+  settle,
+  settlement,
+  takeOne,
+  storeTest,
+} from "./fixtures.ts";
+
+/** The `tickets` part of the suite. */
+export function ticketsConformance(open: Open): void {
+  const withStore = storeTest(open);
+  /** A worker that drains as `delivery` does, settling everything as delivered. */
+  const drainAll = async (outbox: Outbox, seen: string[], policy = destinationPolicy()) => {
+    const stop = await outbox.start({
+      onHint: () => undefined,
+      onTicket: async (ticket) => {
+        const policies = new Map([[policy.destination, policy]]);
+        let started: number | undefined = ticket.generation;
+        do {
+          const takes = [{ destination: policy.destination, want: 16, ...(started !== undefined && { started }) }];
+          const { copies } = await outbox.turn({ settles: [], takes, policies });
+          started = undefined;
+          seen.push(...copies.map(({ eventId }) => eventId));
+          await settle(
+            outbox,
+            copies.map((copy) => settlement(copy, "delivered")),
+            policy,
+          );
+        } while ((await outbox.done(ticket, policy)) === "more");
+      },
+    });
+    return stop;
+  };
+  const until = async (met: () => boolean, ms: number) => {
+    for (const end = Date.now() + ms; !met() && Date.now() < end; ) await sleep(10);
+    return met();
+  };
+
+  withStore("reach a worker for work that comes before and after its start", async ({ inbox, outbox }) => {
+    const before = await inbox.claim(newEvent());
+    const seen: string[] = [];
+    const stop = await drainAll(await outbox([routePolicy()]), seen);
+    expect(await until(() => seen.includes(before.id), 5_000)).toBe(true);
+    for (let i = 0; i < 3; i++) {
+      const next = await inbox.claim(newEvent());
+      expect(await until(() => seen.includes(next.id), 5_000)).toBe(true);
+    }
+    await stop();
+    expect(seen).toHaveLength(4);
+  });
+
+  withStore("wake a destination when its delayed copy is due", async ({ inbox, outbox }) => {
+    const { id } = await inbox.claim(newEvent());
+    const first = await outbox([]);
+    await settle(first, [settlement(await takeOne(first), "retry", { delayMs: 700 })]);
+    const seen: string[] = [];
+    const stop = await drainAll(await outbox([routePolicy()]), seen);
+    expect(await until(() => seen.includes(id), 6_000)).toBe(true);
+    await stop();
+  });
+
+  withStore("are left fresh by a worker that gives its destination up", async ({ inbox, outbox }) => {
+    await inbox.claim(newEvent());
+    const first = await outbox([routePolicy()]);
+    let yielded = false;
+    const stopFirst = await first.start({
+      onHint: () => undefined,
+      onTicket: async (ticket) => {
+        yielded = true;
+        await first.yield(ticket);
+      },
+    });
+    expect(await until(() => yielded, 5_000)).toBe(true);
+    await stopFirst();
+    const seen: string[] = [];
+    const stop = await drainAll(await outbox([routePolicy()]), seen);
+    expect(await until(() => seen.length === 1, 5_000)).toBe(true);
+    await stop();
+  });
+}
