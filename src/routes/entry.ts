@@ -30,7 +30,11 @@ export type VerificationConfig =
       readonly prefix: string;
       readonly separator?: string;
       readonly signedContent: string;
-      readonly timestamp?: { readonly header?: string; readonly param?: string; readonly unit: "seconds" | "milliseconds" | "rfc3339" };
+      readonly timestamp?: {
+        readonly header?: string;
+        readonly param?: string;
+        readonly unit: "seconds" | "milliseconds" | "rfc3339";
+      };
       readonly keyIdHeader?: string;
     }
   | { readonly type: "token"; readonly header: string; readonly prefix: string }
@@ -43,7 +47,11 @@ export type RetryPolicy = {
   readonly maxRetryAfterMs: number;
   readonly maxAgeMs: number;
 } & (
-  | { readonly type: "schedule"; readonly delaysMs: readonly number[]; /** Relative, 0.1 = ± 10 %. */ readonly jitter: number }
+  | {
+      readonly type: "schedule";
+      readonly delaysMs: readonly number[] /** Relative, 0.1 = ± 10 %. */;
+      readonly jitter: number;
+    }
   | {
       readonly type: "backoff";
       readonly initialMs: number;
@@ -68,7 +76,11 @@ export interface DestinationEntry {
   readonly retry: RetryPolicy;
   readonly headers: Readonly<Record<string, string>>;
   readonly forwardHeaders: readonly string[];
-  readonly signing?: { readonly scheme: "StandardWebhooks" | "Timestamped"; readonly header: string; readonly keys: readonly RingKey[] };
+  readonly signing?: {
+    readonly scheme: "StandardWebhooks" | "Timestamped";
+    readonly header: string;
+    readonly keys: readonly RingKey[];
+  };
 }
 
 /** A route compiled from its manifest, its Secrets and its key ring: all that gateways and workers need. Plain JSON. */
@@ -105,9 +117,18 @@ export interface RouteEntry {
     readonly maxBodyBytes: number;
     readonly maxInFlightPerPod: number;
     readonly maxBacklog: number;
-    readonly rateLimit?: { readonly requests: number; readonly perMs: number; readonly burst: number; readonly by: "Route" | "SourceIP" };
+    readonly rateLimit?: {
+      readonly requests: number;
+      readonly perMs: number;
+      readonly burst: number;
+      readonly by: "Route" | "SourceIP";
+    };
   };
-  readonly payload: { readonly format: "Any" | "JSON"; readonly requiredFields: readonly string[]; readonly eventTypeFrom?: string };
+  readonly payload: {
+    readonly format: "Any" | "JSON";
+    readonly requiredFields: readonly string[];
+    readonly eventTypeFrom?: string;
+  };
   readonly response: { readonly status: number };
   readonly retention: {
     readonly deliveredMs: number;

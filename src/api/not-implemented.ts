@@ -1,0 +1,64 @@
+import { fieldOf } from "../lib/record.ts";
+import { type Problem, joinPath } from "./problem.ts";
+
+/** A field (or one of its values) whose function is not built yet. */
+interface Gap {
+  /** Steps from the object's root; `*` is any element of a list. */
+  readonly path: readonly string[];
+  /** Values that work already. Absent: none does. */
+  readonly built?: readonly unknown[];
+  readonly remedy: string;
+}
+
+/**
+ * What the kinds promise and this version does not do. Such a field is refused rather than ignored. Whoever builds the function removes the line;
+ * at the end none is left.
+ */
+export const GAPS: readonly Gap[] = [
+  { path: ["spec", "destinationSelector"], remedy: "list destinations with serviceRef or url" },
+  { path: ["spec", "destinations", "*", "destinationRef"], remedy: "use url or serviceRef" },
+  { path: ["spec", "destinations", "*", "cleanup"], remedy: "use url or serviceRef" },
+  { path: ["spec", "destinations", "*", "eventTypes"], remedy: "remove it: the destination then gets every event" },
+  {
+    path: ["spec", "verification", "allowedSourceRanges"],
+    remedy: "limit the addresses at the ingress or by a NetworkPolicy",
+  },
+  { path: ["spec", "verification", "parameters"], remedy: "remove them: no provider has any yet" },
+  {
+    path: ["spec", "secretRefs", "*", "use"],
+    built: ["Signing"],
+    remedy: "remove the entry: no provider needs it yet",
+  },
+  { path: ["spec", "limits", "rateLimit", "by"], built: ["Route"], remedy: "use by: Route" },
+  { path: ["spec", "delivery", "proxy"], remedy: "remove it: deliveries go out directly" },
+  { path: ["spec", "worker", "dedicated", "replicas"], remedy: "remove it: workers run in one process" },
+  { path: ["spec", "worker", "dedicated", "autoscaling"], remedy: "remove it: workers run in one process" },
+  { path: ["spec", "worker", "dedicated", "resources"], remedy: "remove it: workers run in one process" },
+  { path: ["spec", "worker", "dedicated", "scheduling"], remedy: "remove it: workers run in one process" },
+  { path: ["spec", "worker", "dedicated", "env"], remedy: "remove it: workers run in one process" },
+  { path: ["spec", "deletionPolicy"], built: ["Retain"], remedy: "use Retain" },
+];
+
+/** Problems for all fields of an object that ask for something not built yet. */
+export function checkImplemented(object: unknown, gaps: readonly Gap[] = GAPS): Problem[] {
+  return gaps.flatMap(({ path, built, remedy }) =>
+    find(object, path, "")
+      .filter(({ value }) => built?.includes(value) !== true)
+      .map(({ at, value }) => ({
+        path: at,
+        message: `${built === undefined ? "this field" : `the value ${JSON.stringify(value)}`} is not implemented yet`,
+        remedy,
+        source: "notImplemented" as const,
+        severity: "error" as const,
+      })),
+  );
+}
+
+function find(value: unknown, [step, ...rest]: readonly string[], at: string): { at: string; value: unknown }[] {
+  if (value === undefined || value === null) return [];
+  if (step === undefined) return [{ at, value }];
+  if (step === "*") {
+    return Array.isArray(value) ? value.flatMap((item, index) => find(item, rest, joinPath(at, index))) : [];
+  }
+  return find(fieldOf(value, step), rest, joinPath(at, step));
+}

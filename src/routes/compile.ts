@@ -1,0 +1,239 @@
+import type { ResolvedDestination, ResolvedWebhookRouteSpec } from "../api/defaults.ts";
+import type { WebhookRoute } from "../api/generated/webhook-route.ts";
+import { inlineDestinationId, routeKey } from "../api/names.ts";
+import type { Problem } from "../api/problem.ts";
+import { validateRoute } from "../api/validation.ts";
+import { verifierConfig } from "../api/verifier-config.ts";
+import { parseDuration } from "../lib/duration.ts";
+import type { Preset } from "../verification/presets/preset.ts";
+import { compileDedupe } from "./compile-dedupe.ts";
+import type { DestinationEntry, RetryPolicy, RouteEntry } from "./entry.ts";
+import { advanceRing, type RingChange } from "./key-ring.ts";
+import { observeKeys, observeSigningKey, type Secrets, type Unresolved } from "./observed-keys.ts";
+
+/** A Service a route points at. */
+export interface ServiceTarget {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+  readonly scheme: "http" | "https";
+  readonly path: string;
+}
+
+export interface CompileInput {
+  readonly route: WebhookRoute;
+  readonly namespace: string;
+  readonly namespaceUid: string;
+  /** Secrets of the route's namespace, by name. */
+  readonly secrets: Secrets;
+  /** The entry published last: holds the previous keys and earlier dedupe windows. */
+  readonly published?: RouteEntry;
+  /** Unix ms. */
+  readonly now: number;
+  readonly releaseKey: Buffer;
+  /** URL of a Service. Default: its name in the cluster's DNS. */
+  readonly serviceUrl?: (service: ServiceTarget) => string;
+  /** Known providers. Default: all of Davit's. */
+  readonly presets?: ReadonlyMap<string, Preset>;
+}
+
+export type CompileResult =
+  | {
+      readonly ok: true;
+      /** Carries the published `seq`; {@link stamp} gives it its own if it differs. */
+      readonly entry: RouteEntry;
+      readonly warnings: readonly Problem[];
+      /** References without a key. Not empty: `SecretsResolved` is false. */
+      readonly unresolved: readonly Unresolved[];
+      readonly rotation: Omit<RingChange, "keys">;
+    }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** Most bytes of an entry as JSON: a Secret of the API server and a gateway's memory must bear thousands of them. */
+export const MAX_ENTRY_BYTES = 65_536;
+
+/**
+ * Compiles a route with its Secrets into what gateways and workers need. Pure: the controller and `davit dev` call the same function.
+ * A missing key does not refuse the route: the gateway then answers 503, or accepts what is left of the overlap.
+ */
+export function compile(input: CompileInput): CompileResult {
+  const validation = validateRoute(input.route, input.presets === undefined ? {} : { presets: input.presets });
+  const { spec, problems } = validation;
+  if (spec === undefined) return { ok: false, problems };
+  const inbound = observeKeys(spec.secretRefs, input.secrets, {
+    basic: spec.verification.basic !== undefined,
+    now: input.now,
+  });
+  const ring = advanceRing(input.published?.keys ?? [], inbound.keys, ringOptions(input, spec));
+  const signing = compileSigning(input, spec);
+  const entry = buildEntry(input, spec, { ring, signing });
+  if (Buffer.byteLength(JSON.stringify(entry)) > MAX_ENTRY_BYTES) return { ok: false, problems: [tooLarge()] };
+  return {
+    ok: true,
+    entry,
+    warnings: problems,
+    unresolved: [...inbound.unresolved, ...signing.unresolved],
+    rotation: {
+      ...(ring.overlapEndsAt === undefined ? {} : { overlapEndsAt: ring.overlapEndsAt }),
+      ...soonest(ring.nextChangeAt, signing.change?.nextChangeAt),
+      tooManyChanges: ring.tooManyChanges || signing.change?.tooManyChanges === true,
+    },
+  };
+}
+
+/** Gives an entry its sequence number, which grows over re-installs and restores too: max(last + 1, now). */
+export function stamp(entry: RouteEntry, lastSeq: number, now: number): RouteEntry {
+  return { ...entry, seq: Math.max(lastSeq + 1, now) };
+}
+
+/** Whether two entries say the same, their `seq` aside: then there is nothing to publish. */
+export function sameEntry(a: RouteEntry, b: RouteEntry): boolean {
+  return JSON.stringify({ ...a, seq: 0 }) === JSON.stringify({ ...b, seq: 0 });
+}
+
+function buildEntry(
+  input: CompileInput,
+  spec: ResolvedWebhookRouteSpec,
+  keys: { readonly ring: RingChange; readonly signing: Signing },
+): RouteEntry {
+  const { namespace, published, route } = input;
+  const id = routeKey(input.namespaceUid, route.metadata.name);
+  return {
+    schema: 1,
+    minReader: 1,
+    seq: published?.seq ?? 0,
+    instance: spec.instance,
+    namespace,
+    name: route.metadata.name,
+    route: id,
+    host: spec.exposure.host,
+    path: spec.exposure.path,
+    methods: spec.exposure.methods,
+    suspend: spec.suspend,
+    verification: verifierConfig(spec),
+    publicUrl: spec.verification.publicUrl,
+    toleranceMs: parseDuration(spec.verification.tolerance),
+    allowedSourceRanges: spec.verification.allowedSourceRanges ?? [],
+    parameters: spec.verification.parameters ?? {},
+    keys: keys.ring.keys,
+    dedupe: compileDedupe(spec, published?.dedupe, input.now),
+    limits: compileLimits(spec.limits),
+    payload: spec.payload,
+    response: spec.response,
+    retention: {
+      deliveredMs: parseDuration(spec.retention.delivered),
+      deadLettersMs: parseDuration(spec.retention.deadLetters),
+      maxEvents: spec.retention.maxEvents,
+      keepBodies: spec.retention.keepBodies,
+    },
+    worker: {
+      dedicated: spec.worker?.dedicated !== undefined,
+      concurrency: spec.worker?.dedicated?.concurrency ?? 500,
+    },
+    destinations: spec.destinations.map((destination) => compileDestination(destination, id, input, keys.signing)),
+  };
+}
+
+function compileLimits(limits: ResolvedWebhookRouteSpec["limits"]): RouteEntry["limits"] {
+  const { rateLimit, ...rest } = limits;
+  if (rateLimit === undefined) return rest;
+  const { per, ...bucket } = rateLimit;
+  return { ...rest, rateLimit: { ...bucket, perMs: parseDuration(per) } };
+}
+
+interface Signing {
+  readonly change?: RingChange;
+  readonly unresolved: readonly Unresolved[];
+}
+
+/** All destinations of a route sign with the same key, so there is one ring, kept in each of them. */
+function compileSigning(input: CompileInput, spec: ResolvedWebhookRouteSpec): Signing {
+  const ref = spec.destinations[0]?.delivery.signing?.secretRef;
+  if (ref === undefined) return { unresolved: [] };
+  const { keys, unresolved } = observeSigningKey(ref, input.secrets, "spec.delivery.signing.secretRef");
+  const before = input.published?.destinations.find((destination) => destination.signing)?.signing?.keys ?? [];
+  return { change: advanceRing(before, keys, ringOptions(input, spec)), unresolved };
+}
+
+function ringOptions({ now, releaseKey }: CompileInput, { rotation }: ResolvedWebhookRouteSpec) {
+  return { now, releaseKey, overlapMs: parseDuration(rotation.overlap) };
+}
+
+function compileDestination(
+  destination: ResolvedDestination,
+  route: string,
+  input: CompileInput,
+  signing: Signing,
+): DestinationEntry {
+  const { delivery } = destination;
+  return {
+    id: inlineDestinationId(route, destination.name),
+    name: destination.name,
+    target: compileTarget(destination, input),
+    eventTypes: destination.eventTypes ?? [],
+    timeoutMs: parseDuration(delivery.timeout),
+    concurrency: delivery.concurrency,
+    retry: compileRetry(delivery.retry),
+    headers: Object.fromEntries(Object.entries(delivery.headers).map(([name, value]) => [name.toLowerCase(), value])),
+    forwardHeaders: delivery.forwardHeaders.map((name) => name.toLowerCase()),
+    ...(delivery.signing === undefined
+      ? {}
+      : {
+          signing: {
+            scheme: delivery.signing.scheme,
+            header: delivery.signing.header.toLowerCase(),
+            keys: signing.change?.keys ?? [],
+          },
+        }),
+  };
+}
+
+function compileTarget(
+  { serviceRef, url }: ResolvedDestination,
+  { namespace, serviceUrl = clusterUrl }: CompileInput,
+): DestinationEntry["target"] {
+  if (url !== undefined) return { type: "http", url };
+  if (serviceRef === undefined) return { type: "handler" };
+  const { name, port, path = "/", scheme = "http" } = serviceRef;
+  return { type: "http", url: serviceUrl({ namespace, name, port, path, scheme }) };
+}
+
+function clusterUrl({ scheme, name, namespace, port, path }: ServiceTarget): string {
+  return `${scheme}://${name}.${namespace}.svc:${port}${path}`;
+}
+
+function compileRetry(retry: ResolvedDestination["delivery"]["retry"]): RetryPolicy {
+  const bounds = {
+    giveUpAfterMs: parseDuration(retry.giveUpAfter),
+    maxRetryAfterMs: parseDuration(retry.maxRetryAfter),
+    maxAgeMs: parseDuration(retry.maxAge),
+  };
+  if ("schedule" in retry) {
+    return { ...bounds, type: "schedule", delaysMs: retry.schedule.map(parseDuration), jitter: retry.jitter };
+  }
+  const { initial, factor, max, jitter, maxAttempts } = retry.backoff;
+  return {
+    ...bounds,
+    type: "backoff",
+    initialMs: parseDuration(initial),
+    factor,
+    maxMs: parseDuration(max),
+    jitter,
+    maxAttempts,
+  };
+}
+
+function soonest(...times: readonly (number | undefined)[]): { readonly nextChangeAt?: number } {
+  const known = times.flatMap((time) => time ?? []);
+  return known.length === 0 ? {} : { nextChangeAt: Math.min(...known) };
+}
+
+function tooLarge(): Problem {
+  return {
+    path: "",
+    message: `the compiled route is larger than ${MAX_ENTRY_BYTES} bytes`,
+    remedy: "shorten headers, keys or the list of destinations, or split the route",
+    source: "semantic",
+    severity: "error",
+  };
+}

@@ -1,0 +1,22 @@
+import { fileURLToPath } from "node:url";
+import { crdTypes } from "./generators/crd-types.ts";
+import type { Generator } from "./generators/generator.ts";
+import { metricsDoc } from "./generators/metrics-doc.ts";
+import { runGenerators } from "./generators/run.ts";
+
+/** Every generated file. A new one: write a generator beside the others and name it here. */
+export const generators: readonly Generator[] = [
+  crdTypes("WebhookRoute", "src/api/generated/webhook-route.ts"),
+  metricsDoc,
+];
+
+if (import.meta.main) {
+  const check = process.argv.includes("--check");
+  const root = fileURLToPath(new URL("..", import.meta.url));
+  const stale = await runGenerators(generators, root, check);
+  for (const path of stale) {
+    const source = generators.find((generator) => generator.output === path)?.source;
+    process.stdout.write(check ? `${path} is stale: ${source} has changed, run npm run generate\n` : `wrote ${path}\n`);
+  }
+  process.exitCode = check && stale.length > 0 ? 1 : 0;
+}
