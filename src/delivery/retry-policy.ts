@@ -47,7 +47,7 @@ export function decide(
 
   const own = policyDelay(policy, copy.used, context.random);
   const hint = hintOf(result, policy, context.now);
-  const delayMs = Math.max(own, hint) === 0 ? DELAY_FOR_ZERO_MS : Math.max(own, hint, MIN_DELAY_MS);
+  const delayMs = Math.max(own, hint, own === 0 ? DELAY_FOR_ZERO_MS : MIN_DELAY_MS);
   if (context.now + delayMs > deadline(copy.firstAttemptAt + policy.giveUpAfterMs, context.now + hint, context)) {
     return { outcome: "dead", reason: "GiveUpAfter" };
   }

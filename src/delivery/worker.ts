@@ -164,7 +164,7 @@ export class Worker {
       this.#metrics.confirmed(pending, running.copy.now + this.#clock.monotonic() - running.startedAt);
       const { outcome } = pending.settle;
       if (outcome !== "retry" && outcome !== "dead") continue;
-      const othersGoOn = this.#lanes.held > 0 || running.lane.nonEmpty;
+      const othersGoOn = turn.settles.length > 1 || this.#lanes.held > 0 || running.lane.nonEmpty;
       this.#logger.info(logFields(running, destination), confirmedLine(othersGoOn));
     }
   }

@@ -1,3 +1,5 @@
+import { errors } from "undici";
+
 /** Codes of undici that say what happened in words of their own library; all others are passed on. */
 const STABLE: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: "connect_timeout",
@@ -19,11 +21,11 @@ const STABLE: Readonly<Record<string, string>> = {
  * `invalid_request`, `closed`, else `unknown`. Never a message: those carry hosts, and URLs with credentials.
  */
 export function errorCode(error: unknown): string {
+  if (error instanceof errors.HTTPParserError) return "bad_response";
   const code = codeOf(error);
   if (code === undefined) return "unknown";
   const stable = STABLE[code];
   if (stable !== undefined) return stable;
-  if (code.startsWith("HPE_")) return "bad_response";
   return /^[A-Z][A-Z0-9_]{1,63}$/.test(code) ? code : "unknown";
 }
 

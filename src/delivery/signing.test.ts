@@ -1,0 +1,70 @@
+import { createHmac } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import type { RingKey } from "../routes/entry.ts";
+import { createSigner } from "./signing.ts";
+
+const key = (secret: string, overrides: Partial<RingKey> = {}): RingKey => ({
+  id: "00000000",
+  use: "Signing",
+  state: "current",
+  since: 0,
+  value: Buffer.from(secret).toString("base64"),
+  ...overrides,
+});
+
+function sign(
+  scheme: "StandardWebhooks" | "Timestamped",
+  keys: RingKey[],
+  body: Buffer,
+  now: number,
+): Record<string, string> {
+  const headers: string[] = [];
+  createSigner({ scheme, header: "x-signature", keys })(headers, "msg_p5jXN8AQM9LWM0D4loKWxJek", body, now);
+  return Object.fromEntries(headers.flatMap((name, i) => (i % 2 === 0 ? [[name, headers[i + 1] ?? ""]] : [])));
+}
+
+describe("StandardWebhooks", () => {
+  const body = Buffer.from('{"test": 2432232314}');
+  const now = 1_614_265_330_000;
+
+  it("signs as the specification's own test vector", () => {
+    expect(sign("StandardWebhooks", [key("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")], body, now)).toEqual({
+      "webhook-timestamp": "1614265330",
+      "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+    });
+  });
+
+  it("accepts a secret with its version in front, and one that is no base64 at all", () => {
+    const prefixed = sign("StandardWebhooks", [key("v1,whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")], body, now);
+    expect(prefixed["webhook-signature"]).toBe("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    const raw = sign("StandardWebhooks", [key("a plain secret")], body, now);
+    const mac = createHmac("sha256", "a plain secret").update("msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330.").update(body);
+    expect(raw["webhook-signature"]).toBe(`v1,${mac.digest("base64")}`);
+  });
+
+  it("signs with every key in use, current first, and not with one whose time is over or has not come", () => {
+    const keys = [
+      key("one"),
+      key("two", { state: "previous", notAfter: now }),
+      key("three", { state: "previous", notAfter: now - 1 }),
+      key("four", { state: "next" }),
+    ];
+    const signatures = sign("StandardWebhooks", keys, body, now)["webhook-signature"]?.split(" ");
+    expect(signatures).toEqual(
+      ["one", "two"].map((secret) => {
+        const mac = createHmac("sha256", secret).update("msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330.").update(body);
+        return `v1,${mac.digest("base64")}`;
+      }),
+    );
+  });
+});
+
+describe("Timestamped", () => {
+  it("signs timestamp and body in hex with the Secret's bytes as they are, afresh at each attempt", () => {
+    const body = Buffer.from([0xff, 0x00, 0x80]);
+    const at = (seconds: number): string =>
+      `t=${seconds},v1=${createHmac("sha256", "whsec_abc").update(`${seconds}.`).update(body).digest("hex")}`;
+    expect(sign("Timestamped", [key("whsec_abc")], body, 1_000_999)).toEqual({ "x-signature": at(1_000) });
+    expect(sign("Timestamped", [key("whsec_abc")], body, 1_001_000)).toEqual({ "x-signature": at(1_001) });
+  });
+});
