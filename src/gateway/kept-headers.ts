@@ -1,0 +1,59 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { RouteEntry } from "../routes/entry.ts";
+
+/** Hop-by-hop fields (RFC 9110 §7.6.1) and those that describe this connection or this encoding of the message. */
+const NEVER = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "content-length",
+  "expect",
+  "host",
+  "authorization",
+  "proxy-authorization",
+  "proxy-authenticate",
+  "cookie",
+]);
+
+/** Which headers of a request are kept with its event. `all`: every one but the forbidden. */
+export interface HeaderRules {
+  readonly names: readonly string[] | "all";
+  readonly forbidden: ReadonlySet<string>;
+}
+
+/**
+ * What is kept: the content type, what any destination forwards (`*` is everything), and the headers a preset shows. Signatures, tokens, credentials
+ * and hop-by-hop fields never are, whatever a manifest says.
+ */
+export function compileKeptHeaders(
+  entry: RouteEntry,
+  shown: readonly string[],
+  secretHeaders: readonly string[],
+): HeaderRules {
+  const forbidden = new Set([...NEVER, ...secretHeaders]);
+  const forwarded = entry.destinations.flatMap((destination) => destination.forwardHeaders);
+  if (forwarded.includes("*")) return { names: "all", forbidden };
+  const names = new Set(["content-type", ...shown, ...forwarded.map((name) => name.toLowerCase())]);
+  return { names: [...names].filter((name) => !forbidden.has(name)), forbidden };
+}
+
+/** Picks the headers to keep, lower-case names. A header named by `Connection` is hop-by-hop as well. */
+export function keptHeaders(rules: HeaderRules, headers: IncomingHttpHeaders): Record<string, string> {
+  const hopByHop = headers.connection?.toLowerCase() ?? "";
+  const kept: Record<string, string> = {};
+  for (const name of rules.names === "all" ? Object.keys(headers) : rules.names) {
+    const value = headers[name];
+    if (value === undefined || rules.forbidden.has(name)) continue;
+    if (hopByHop !== "" && namedIn(hopByHop, name)) continue;
+    kept[name] = typeof value === "string" ? value : value.join(", ");
+  }
+  return kept;
+}
+
+function namedIn(connection: string, name: string): boolean {
+  return connection.includes(name) && connection.split(",").some((option) => option.trim() === name);
+}

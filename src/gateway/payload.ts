@@ -1,0 +1,89 @@
+import type { RouteEntry } from "../routes/entry.ts";
+import { parseJson, pointerTokens, valueAt, type Parsed } from "./json-source.ts";
+import type { RequestView } from "./request-view.ts";
+
+/** `spec.payload` compiled. */
+export interface PayloadRules {
+  readonly json: boolean;
+  readonly required: readonly { readonly name: string; readonly tokens: readonly string[] }[];
+  readonly eventType:
+    | { readonly from: "header"; readonly name: string }
+    | { readonly from: "json"; readonly tokens: readonly string[] }
+    | undefined;
+}
+
+/** @throws RangeError when `eventTypeFrom` is neither `header:NAME` nor `json:/POINTER` */
+export function compilePayload(payload: RouteEntry["payload"]): PayloadRules {
+  return {
+    json: payload.format === "JSON",
+    required: payload.requiredFields.map((name) => ({
+      name,
+      tokens: name.startsWith("/") ? pointerTokens(name) : [name],
+    })),
+    eventType: payload.eventTypeFrom === undefined ? undefined : compileEventType(payload.eventTypeFrom),
+  };
+}
+
+function compileEventType(text: string): PayloadRules["eventType"] {
+  if (text.startsWith("header:")) return { from: "header", name: text.slice(7).toLowerCase() };
+  if (text.startsWith("json:")) return { from: "json", tokens: pointerTokens(text.slice(5)) };
+  throw new RangeError(`payload.eventTypeFrom: "${text}" must begin with header: or json:`);
+}
+
+/** The body's JSON, parsed at most once and only when something asks for it. */
+export class LazyJson {
+  readonly #body: Buffer;
+  #parsed: Parsed | undefined;
+
+  constructor(body: Buffer) {
+    this.#body = body;
+  }
+
+  get(): Parsed {
+    return (this.#parsed ??= parseJson(this.#body));
+  }
+}
+
+/**
+ * Holds the body against the rules.
+ *
+ * @returns why it fails, with a line for the operator that names a field, never a value
+ */
+export function checkPayload(
+  rules: PayloadRules,
+  json: LazyJson,
+): { readonly reason: "PayloadNotJson" | "FieldMissing"; readonly detail: string } | undefined {
+  if (!rules.json && rules.required.length === 0) return undefined;
+  const parsed = json.get();
+  if (!parsed.ok) return { reason: "PayloadNotJson", detail: "the body is not JSON in UTF-8" };
+  for (const { name, tokens } of rules.required) {
+    const value = valueAt(parsed.value, tokens);
+    if (value === undefined || value === null) return { reason: "FieldMissing", detail: `field ${name} is missing` };
+  }
+  return undefined;
+}
+
+/** The event's type, at most 128 characters; `undefined` when the request does not say. */
+export function eventTypeOf(rules: PayloadRules, view: RequestView, json: LazyJson): string | undefined {
+  const value = rawEventType(rules, view, json);
+  return typeof value === "string" && value !== "" && value.length <= 128 ? value : undefined;
+}
+
+function rawEventType({ eventType }: PayloadRules, view: RequestView, json: LazyJson): unknown {
+  if (!eventType) return undefined;
+  if (eventType.from === "header") {
+    const values = view.header(eventType.name);
+    return values.length === 1 ? values[0] : undefined;
+  }
+  const parsed = json.get();
+  return parsed.ok ? valueAt(parsed.value, eventType.tokens) : undefined;
+}
+
+/** Whether a destination's filter lets the type through. Patterns: exact, or a prefix ending in `*`. An empty filter takes everything. */
+export function matchesType(patterns: readonly string[], eventType: string | undefined): boolean {
+  if (patterns.length === 0) return true;
+  if (eventType === undefined) return false;
+  return patterns.some((pattern) =>
+    pattern.endsWith("*") ? eventType.startsWith(pattern.slice(0, -1)) : eventType === pattern,
+  );
+}

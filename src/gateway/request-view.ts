@@ -1,0 +1,52 @@
+import type { IncomingMessage } from "node:http";
+import type { SignedRequest } from "../verification/types.ts";
+
+const NONE: readonly string[] = [];
+const EMPTY = Buffer.alloc(0);
+
+/**
+ * A request as the verifier sees it. Headers are read from the raw list, because Node joins or drops repeated ones, and a signature header that was
+ * sent twice must be seen as such.
+ */
+export class RequestView implements SignedRequest {
+  readonly method: string;
+  readonly path: string;
+  body: Buffer = EMPTY;
+  readonly #raw: readonly string[];
+  readonly #publicUrl: string;
+
+  constructor(request: Pick<IncomingMessage, "method" | "rawHeaders">, pathAndQuery: string, publicUrl: string) {
+    this.method = request.method ?? "";
+    this.path = pathAndQuery;
+    this.#raw = request.rawHeaders;
+    this.#publicUrl = publicUrl;
+  }
+
+  /** The public URL of the route, with the query that was received when it has none of its own. */
+  get url(): string {
+    const query = this.path.indexOf("?");
+    return query === -1 || this.#publicUrl.includes("?") ? this.#publicUrl : this.#publicUrl + this.path.slice(query);
+  }
+
+  header(name: string): readonly string[] {
+    const raw = this.#raw;
+    let first: string | undefined;
+    let all: string[] | undefined;
+    for (let at = 0; at < raw.length; at += 2) {
+      const candidate = raw[at] ?? "";
+      if (candidate.length !== name.length || candidate.toLowerCase() !== name) continue;
+      const value = raw[at + 1] ?? "";
+      if (first === undefined) first = value;
+      else (all ??= [first]).push(value);
+    }
+    if (all) return all;
+    return first === undefined ? NONE : [first];
+  }
+
+  /** Names in lower case, each once, at most 64. */
+  headerNames(): string[] {
+    const names = new Set<string>();
+    for (let at = 0; at < this.#raw.length && names.size < 64; at += 2) names.add((this.#raw[at] ?? "").toLowerCase());
+    return [...names];
+  }
+}

@@ -1,0 +1,184 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import type { CustodyHealth, Inbox } from "../custody/port.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Readiness } from "../observability/http.ts";
+import type { Logger } from "../observability/logger.ts";
+import type { Metrics } from "../observability/metrics.ts";
+import type { RouteEntry } from "../routes/entry.ts";
+import type { RefusalReason } from "../verification/types.ts";
+import { addressSet } from "./client-address.ts";
+import { answerConnectionErrors } from "./connection-errors.ts";
+import { Ingest } from "./ingest.ts";
+import { REFUSALS, type GatewayReason } from "./refusals.ts";
+import { requestTarget } from "./request-target.ts";
+import { sendRefusal } from "./respond.ts";
+
+/** Largest header block, bytes. Larger ones are answered 431 by the parser. */
+const MAX_HEADER_BYTES = 16_384;
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Longer than the idle timeout of common load balancers (60 s), else they meet closed connections. */
+const KEEP_ALIVE_MS = 75_000;
+/** The answer must be out within 2.5 s of the claim, whatever the store does. */
+const CLAIM_TIMEOUT_MS = 2_400;
+/** A gateway whose clock is further off than this judges timestamps wrongly. */
+const MAX_CLOCK_OFFSET_MS = 30_000;
+
+/** Where a request belongs. `vanished`: the route was removed less than 15 minutes ago. */
+export interface RouteTable {
+  lookup(host: string, path: string, method: string): RouteEntry | "vanished" | undefined;
+}
+
+export interface GatewayOptions {
+  readonly table: RouteTable;
+  readonly inboxFor: (namespace: string) => Inbox;
+  /** What the store's monitor last saw. */
+  readonly health: () => CustodyHealth;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  /** CIDRs of proxies whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies?: readonly string[];
+  /** Decides the client's address instead of `trustedProxies`. */
+  readonly clientAddress?: (request: IncomingMessage) => string;
+  /** Takes whatever no route takes, for example an Express app. Default: 404 in JSON. */
+  readonly app?: RequestListener;
+  /** Events waiting in a route's destinations (by route key). Default: 0. */
+  readonly backlog?: (route: string) => number;
+  /** Gateway pods that share a rate of `by: Route`. Default: 1. */
+  readonly pods?: () => number;
+  readonly claimTimeoutMs?: number;
+  /** Name of the event's id in the answer's JSON. Default `id`. */
+  readonly idField?: string;
+  /** Statuses that differ from the table of answers. */
+  readonly statuses?: Readonly<Partial<Record<RefusalReason, number>>>;
+  /** Keeps the canonical signature with the event, as a header of this lower-case name. */
+  readonly keepSignatureAs?: string;
+  /** Further conditions of being ready. */
+  readonly ready?: () => Readiness;
+}
+
+/** The HTTP edge. */
+export interface Gateway {
+  /** Not listening yet. */
+  readonly server: Server;
+  /** Takes a request for a route that the caller has matched itself, as a mounted app does. */
+  ingest(request: IncomingMessage, response: ServerResponse, entry: RouteEntry): void;
+  /** For `/readyz`. */
+  readiness(): Readiness;
+  /** Not ready any more; requests are still taken, and their connections closed. Call it before {@link Gateway.close}, while traffic moves away. */
+  drain(): void;
+  /** Stops listening, finishes what is in flight, then cuts whatever is left after `graceMs` (default 10 s). */
+  close(graceMs?: number): Promise<void>;
+}
+
+/**
+ * Makes the gateway: a plain `http` server whose hot path stands in front of an app. Only what no route takes reaches the app.
+ *
+ * @throws RangeError when a trusted proxy is no address range
+ */
+export function createGateway(options: GatewayOptions): Gateway {
+  let draining = false;
+  const ingest = new Ingest(ingestOptions(options, () => draining));
+  const server = createServer({
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: 5_000,
+  });
+  const seen = answerConnectionErrors(server);
+  const front = frontOf(options, ingest);
+  server.on("request", (request, response) => {
+    seen(response);
+    front(request, response, false);
+  });
+  server.on("checkContinue", (request, response) => {
+    seen(response);
+    front(request, response, true);
+  });
+  server.on("checkExpectation", (request, response) => {
+    seen(response);
+    sendRefusal(request, response, REFUSALS.ExpectationFailed);
+  });
+  return {
+    server,
+    ingest: (request, response, entry) =>
+      ingest.handle(request, response, entry, { pathAndQuery: request.url ?? "", expectsContinue: false }),
+    readiness: () => readinessOf(options, draining),
+    drain: () => {
+      draining = true;
+    },
+    close: async (graceMs = 10_000) => {
+      draining = true;
+      await closeServer(server, graceMs);
+    },
+  };
+}
+
+function ingestOptions(options: GatewayOptions, draining: () => boolean): ConstructorParameters<typeof Ingest>[0] {
+  const { trustedProxies = [] } = options;
+  return {
+    inboxFor: options.inboxFor,
+    health: options.health,
+    clock: options.clock,
+    metrics: options.metrics,
+    logger: options.logger,
+    trusted: trustedProxies.length > 0 ? addressSet(trustedProxies) : undefined,
+    ...(options.clientAddress && { clientAddress: options.clientAddress }),
+    backlog: options.backlog ?? (() => 0),
+    pods: options.pods ?? (() => 1),
+    claimTimeoutMs: options.claimTimeoutMs ?? CLAIM_TIMEOUT_MS,
+    idField: options.idField ?? "id",
+    statuses: options.statuses ?? {},
+    keepSignatureAs: options.keepSignatureAs,
+    draining,
+  };
+}
+
+type Front = (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) => void;
+
+/** Matches a request and hands it to ingest, to the app, or answers that there is nothing. */
+function frontOf({ table, app, metrics }: GatewayOptions, ingest: Ingest): Front {
+  const notFound = metrics.ingestRequests.labels("", "", "not_found");
+  const vanished = metrics.ingestRequests.labels("", "", "unavailable");
+  const refuse = (request: IncomingMessage, response: ServerResponse, reason: GatewayReason) => {
+    (reason === "NotFound" ? notFound : vanished).inc();
+    sendRefusal(request, response, REFUSALS[reason]);
+  };
+  return (request, response, expectsContinue) => {
+    const target = requestTarget(request);
+    const found = target && table.lookup(target.host, target.path, request.method ?? "");
+    if (found === "vanished") return refuse(request, response, "RouteVanished");
+    if (target && found)
+      return ingest.handle(request, response, found, { pathAndQuery: target.pathAndQuery, expectsContinue });
+    if (!app) return refuse(request, response, "NotFound");
+    if (expectsContinue) response.writeContinue();
+    app(request, response);
+  };
+}
+
+function readinessOf({ health, ready }: GatewayOptions, draining: boolean): Readiness {
+  const { up, durable, clockOffsetMs } = health();
+  const further = ready?.() ?? { ok: true, problems: [] };
+  const problems = [
+    ...(draining ? ["draining"] : []),
+    ...(up ? [] : ["the store does not answer or takes no writes"]),
+    ...(durable.ok ? [] : durable.problems.map((problem) => `the store is not durable: ${problem}`)),
+    ...(Math.abs(clockOffsetMs) > MAX_CLOCK_OFFSET_MS ? [`clock is ${clockOffsetMs} ms off the store's`] : []),
+    ...further.problems,
+  ];
+  return { ok: problems.length === 0 && durable.ok && further.ok, problems };
+}
+
+/** Idle connections are closed at once, busy ones after their answer. */
+async function closeServer(server: Server, graceMs: number): Promise<void> {
+  if (!server.listening) return;
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+  await closed;
+  clearTimeout(timer);
+}

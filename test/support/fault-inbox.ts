@@ -1,0 +1,36 @@
+import {
+  CustodyError,
+  type ClaimResult,
+  type CustodyErrorCode,
+  type Inbox,
+  type NewEvent,
+  type Rejection,
+} from "../../src/custody/port.ts";
+
+/**
+ * An inbox that fails on command. Only for what a real store cannot be made to do at will; what claims really do is tested on Redis.
+ * Without a fault it remembers marks like a store, so that duplicates can be seen.
+ */
+export class FaultInbox implements Inbox {
+  readonly claimed: NewEvent[] = [];
+  readonly rejections: Rejection[] = [];
+  /** The next claims fail with this code, or never answer. */
+  fault: CustodyErrorCode | "hang" | "bug" | undefined;
+  readonly #marks = new Map<string, string>();
+
+  async claim(event: NewEvent): Promise<ClaimResult> {
+    if (this.fault === "hang") return await new Promise<never>(() => undefined);
+    if (this.fault === "bug") throw new TypeError("not a function");
+    if (this.fault !== undefined) throw new CustodyError(this.fault, "injected");
+    const mark = event.mark && event.mark.key.toString("hex") + (event.mark.bodyHash?.toString("hex") ?? "");
+    const known = mark === undefined ? undefined : this.#marks.get(mark);
+    if (known !== undefined) return { outcome: "duplicate", id: known };
+    if (mark !== undefined) this.#marks.set(mark, event.id);
+    this.claimed.push(event);
+    return { outcome: "new", id: event.id };
+  }
+
+  reject(rejection: Rejection): void {
+    this.rejections.push(rejection);
+  }
+}
