@@ -1,0 +1,55 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, test } from "vitest";
+import { closedLoop, parseAnswer } from "./closed-loop.ts";
+import { summary } from "./report.ts";
+import { BODY_BYTES } from "./settings.ts";
+import { benchBody, signedRequests } from "./signed-requests.ts";
+import { median, percentile, spread } from "./statistics.ts";
+
+test("median, spread and percentile", () => {
+  expect(median([3, 1, 2])).toBe(2);
+  expect(median([4, 1, 3, 2])).toBe(2.5);
+  expect(spread([90, 100, 110])).toBeCloseTo(0.2);
+  expect(
+    percentile(
+      Float64Array.from({ length: 100 }, (_, at) => at + 1),
+      0.99,
+    ),
+  ).toBe(99);
+});
+
+test("an answer is complete with its last byte", () => {
+  const whole = Buffer.from("HTTP/1.1 202 Accepted\r\nContent-Length: 5\r\n\r\nhello");
+  expect(parseAnswer(whole.subarray(0, 20))).toBeUndefined();
+  expect(parseAnswer(whole.subarray(0, whole.length - 1))).toBeUndefined();
+  expect(parseAnswer(whole)).toEqual({ status: 202, length: whole.length });
+  expect(parseAnswer(Buffer.from("HTTP/1.1 204 No Content\r\n\r\n"))?.status).toBe(204);
+});
+
+test("every request is sent once, with a body of the stated size, and refusals are counted", async () => {
+  const ids = new Set<unknown>();
+  let count = 0;
+  const server = createServer((request, response) => {
+    ids.add(request.headers["x-delivery-id"]);
+    expect(request.headers["content-length"]).toBe(String(BODY_BYTES));
+    request.resume().on("end", () => response.writeHead(++count % 10 === 0 ? 503 : 200).end());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const requests = signedRequests(200);
+  // An explicit empty body: node:http would otherwise answer in chunks.
+  server.prependListener("request", (_request, response) => response.setHeader("content-length", 0));
+  const result = await closedLoop((server.address() as AddressInfo).port, requests, 8);
+  server.close();
+  expect([ids.size, result.failed, result.latencies.length]).toEqual([200, 20, 200]);
+  expect(benchBody("a").length).toBe(BODY_BYTES);
+});
+
+test("the JSON summary compares each round with its own pair", () => {
+  const rps = { davit: [100, 200, 300], plain: [50, 100, 150], ceiling: [200, 400, 600] };
+  const p99Ms = { davit: 1.234, plain: 1, ceiling: 1 };
+  expect(summary({ ingest: { rps, p99Ms }, delivery: { rps: { davit: [40], ceiling: [100] } } })).toEqual({
+    ingest: { davit_rps: 200, plain_rps: 100, ceiling_rps: 400, vs_plain: 2, vs_ceiling: 0.5, p99_ms: 1.2 },
+    delivery: { davit_rps: 40, ceiling_rps: 100, vs_ceiling: 0.4 },
+  });
+});
