@@ -72,14 +72,15 @@ const CHECKS: readonly Check[] = [
       }),
     ];
   },
-  function deliveriesHaveAnId({ spec }) {
-    if (spec.dedupe.keyFrom.length > 0) return [];
-    const { hmac } = spec.verification;
+  function deliveriesHaveAnId({ spec, preset }) {
+    const { hmac, provider } = spec.verification;
+    const isUnknown = provider !== undefined && preset === undefined;
+    if (spec.dedupe.keyFrom.length > 0 || isUnknown) return [];
     return [
       warn({
         path: "spec.dedupe.keyFrom",
         message:
-          hmac === undefined && spec.verification.provider === undefined
+          hmac === undefined && provider === undefined
             ? "without keyFrom there is no dedupe: every request is a new event"
             : `without keyFrom only equal signature and body within ${spec.dedupe.weakWindow} are a duplicate`,
         remedy: "name the header or the JSON field that identifies a delivery",

@@ -1,0 +1,98 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { command } from "./validate.ts";
+
+const VALID = new URL("../../test/crds/valid/", import.meta.url).pathname;
+const INVALID = new URL("../../test/crds/invalid/", import.meta.url).pathname;
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "davit-validate-"));
+});
+afterEach(async () => {
+  await rm(directory, { recursive: true });
+});
+
+async function run(...argv: string[]) {
+  const written = { stdout: "", stderr: "" };
+  const sink = (name: keyof typeof written) => ({ write: (text: string) => (written[name] += text) });
+  const code = await command.run(argv, { stdout: sink("stdout"), stderr: sink("stderr") });
+  return { code, ...written };
+}
+
+describe("davit validate", () => {
+  test("accepts a valid file", async () => {
+    expect(await run("-f", join(VALID, "minimal.yaml"))).toEqual({ code: 0, stdout: "1 route(s) valid\n", stderr: "" });
+  });
+
+  test("prints file, object, field, message and remedy of a problem and exits 1", async () => {
+    const file = join(INVALID, "url-insecure.yaml");
+    const { code, stderr } = await run("-f", file);
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      `${file}: WebhookRoute shop/url-insecure: spec.destinations[0].url: url must be https: use an https URL, or set allowInsecureHTTP: true for this destination\n`,
+    );
+  });
+
+  test("shows a warning and still exits 0", async () => {
+    const { code, stderr } = await run("-f", join(VALID, "none.yaml"));
+    expect(code).toBe(0);
+    expect(stderr).toContain("warning: spec.dedupe.keyFrom: ");
+  });
+
+  test("checks changes with --previous", async () => {
+    const file = join(INVALID, "instance-changed.yaml");
+    expect((await run("-f", file)).code).toBe(0);
+    const { code, stderr } = await run("-f", file, "--previous", join(INVALID, "instance-changed.previous.yaml"));
+    expect(code).toBe(1);
+    expect(stderr).toContain("instance is immutable");
+  });
+
+  test("prints the resolved spec with --effective", async () => {
+    const { code, stdout } = await run("-f", join(VALID, "minimal.yaml"), "--effective");
+    expect(code).toBe(0);
+    expect(parse(stdout)).toMatchObject({
+      spec: {
+        rotation: { overlap: "24h" },
+        destinations: [{ delivery: { retry: { schedule: ["1s", "5s", "30s"] } } }],
+      },
+    });
+  });
+
+  test("reads a directory and finds routes that want the same host and path", async () => {
+    const route = (name: string) => `apiVersion: davit.dev/v1alpha1
+kind: WebhookRoute
+metadata: { name: ${name} }
+spec:
+  exposure: { host: hooks.example.com, path: /a }
+  verification: { provider: github }
+  secretRefs: [{ name: github, key: secret }]
+  destinations: [{ name: a, serviceRef: { name: a, port: 80 } }]
+`;
+    await writeFile(join(directory, "b.yml"), route("b"));
+    await writeFile(join(directory, "a.yaml"), route("a"));
+    await writeFile(join(directory, "notes.txt"), "no manifest");
+    const { code, stderr } = await run("-f", directory);
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      `${join(directory, "b.yml")}: WebhookRoute default/b: spec.exposure: hooks.example.com/a is also wanted by default/a (choose another path)\n`,
+    );
+  });
+
+  test.each([
+    [["--effective"], "name the manifests with -f"],
+    [["-f", "no/such/file.yaml"], "-f no/such/file.yaml: no such file or directory"],
+    [["--what"], "usage: davit validate"],
+  ])("says how it is used: %j", async (argv, text) => {
+    const { code, stderr } = await run(...argv);
+    expect(code).toBe(2);
+    expect(stderr).toContain(text);
+  });
+
+  test("refuses a directory without manifests", async () => {
+    expect(await run("-f", directory)).toMatchObject({ code: 2, stderr: expect.stringContaining("holds no .yaml") });
+  });
+});
