@@ -8,7 +8,7 @@ export interface RequestTarget {
   readonly pathAndQuery: string;
 }
 
-const ABSOLUTE = /^https?:\/\/([^/?#@]+)(.*)$/i;
+const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/i;
 
 /**
  * Reads the request target (RFC 9112 §3.2). In absolute form its authority wins over `Host`. Paths are taken as they are: the table holds
@@ -20,7 +20,7 @@ export function requestTarget(request: Pick<IncomingMessage, "url" | "headers">)
   const url = request.url ?? "";
   if (url.startsWith("/")) return target(request.headers.host ?? "", url);
   const [, authority, rest = ""] = ABSOLUTE.exec(url) ?? [];
-  if (authority === undefined) return undefined;
+  if (authority === undefined || authority.includes("@")) return undefined;
   return target(authority, rest.startsWith("/") ? rest : `/${rest}`);
 }
 

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { signAs } from "../../src/verification/verifier.ts";
 import { keysOf } from "../../src/verification/vectors.ts";
-import { HOST, ringKey, routeEntry, SECRET, startGateway, type Running } from "../support/gateway.ts";
+import { HOST, ringKey, routeEntry, SECRET } from "../../src/gateway/testing.ts";
+import { startGateway, type Running } from "../support/gateway.ts";
 
 const LIMIT = 2_048;
 const small = { maxBodyBytes: LIMIT, maxInFlightPerPod: 1_000, maxBacklog: 1_000_000 };

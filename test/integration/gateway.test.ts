@@ -7,16 +7,8 @@ import type { RouteEntry } from "../../src/routes/entry.ts";
 import type { VerifierConfig } from "../../src/verification/config.ts";
 import { keysOf } from "../../src/verification/vectors.ts";
 import { signAs } from "../../src/verification/verifier.ts";
-import {
-  destinationEntry,
-  HEALTHY,
-  HOST,
-  ringKey,
-  routeEntry,
-  SECRET,
-  startGateway,
-  type Running,
-} from "../support/gateway.ts";
+import { destinationEntry, HEALTHY, HOST, ringKey, routeEntry, SECRET } from "../../src/gateway/testing.ts";
+import { startGateway, type Running } from "../support/gateway.ts";
 
 const QUEUE_PUSH: VerifierConfig = { type: "provider", provider: "queue-push" };
 const GITHUB: VerifierConfig = { type: "provider", provider: "github" };
