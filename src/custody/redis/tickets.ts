@@ -77,7 +77,7 @@ export class TicketSource {
     for (let slot = 1; slot < slots; slot++) await this.add({ destination, slot, generation });
   }
 
-  async start(handlers: Handlers): Promise<() => Promise<void>> {
+  start(handlers: Handlers): Promise<() => Promise<void>> {
     const { url, tag, queueName, janitor } = this.#options;
     this.#handlers = handlers;
     const shared = connectForTickets(url);
@@ -102,9 +102,9 @@ export class TicketSource {
       drainDelay: 1,
     });
     this.#worker.on("error", (error) => this.#onWorkerError(error));
-    await this.#listen();
+    this.#listen();
     janitor.start((destination, generation) => this.#onJanitor(destination, generation));
-    return () => this.#stop();
+    return Promise.resolve(() => this.#stop());
   }
 
   async #write(ticket: Ticket, id: string, delay: number): Promise<void> {
@@ -142,7 +142,7 @@ export class TicketSource {
   }
 
   /** Hints: `<generation>#<slot>#<held>#<destination>`. */
-  async #listen(): Promise<void> {
+  #listen(): void {
     const subscriber = connectForTickets(this.#options.url);
     this.#clients.push(subscriber);
     const channel = `${this.#options.tag}:hint`;
@@ -154,7 +154,8 @@ export class TicketSource {
       if (held === "1" && slot === "0") return;
       void this.add({ destination, slot: Number(slot), generation: Number(generation) });
     });
-    await subscriber.subscribe(channel);
+    // Not awaited: a worker may be started before Redis is; a hint that is missed meanwhile costs at most 2 s.
+    void subscriber.subscribe(channel).catch(() => undefined);
   }
 
   async #onJanitor(destination: string, generation: number): Promise<void> {

@@ -1,0 +1,126 @@
+import { parseDuration } from "../lib/duration.ts";
+import type { RouteEntry } from "../routes/entry.ts";
+import { presets } from "../verification/presets/index.ts";
+import type { Queue } from "./queue.ts";
+import { queueRoute } from "./route.ts";
+
+/** `max` requests of one client address at once, a quota that fills up again evenly over `windowMs`. */
+export interface RateLimit {
+  readonly windowMs: number;
+  readonly max: number;
+}
+
+/** The options of `createServer` that decide which requests are taken. */
+export interface IngestSettings {
+  /** Shared with the sender; at least 16 characters. */
+  readonly secret: string;
+  /** Header with `sha256=<hex of HMAC-SHA256 over the body>`, the hex in any case. Default `x-signature`. Not with `provider`. */
+  readonly signatureHeader?: string;
+  /** A preset's name instead of the generic signature: `github`, `stripe`, … */
+  readonly provider?: string;
+  /** Largest distance between a signed timestamp and the clock, for example `300s`. Default: the preset's. */
+  readonly tolerance?: string;
+  /** Bytes, or a text such as `256kb` or `1mb`. Default `256kb`. */
+  readonly maxBodyBytes?: number | string;
+  /** Requests at a time before 429. Default 1000. */
+  readonly maxInFlight?: number;
+  /** How long a delivery is known, seconds. Default one week. */
+  readonly dedupeTtlSeconds?: number;
+  /** Off by default. */
+  readonly rateLimit?: RateLimit | false;
+}
+
+const MIN_SECRET = 16;
+const WEEK_SECONDS = 604_800;
+const DEFAULT_BODY = "256kb";
+const MAX_BODY = 26_214_400;
+const UNITS: Readonly<Record<string, number>> = { b: 1, kb: 1_024, mb: 1_048_576 };
+
+/**
+ * Turns the options into the route that the gateway serves.
+ * @throws TypeError naming the option and what it must be; never with the secret
+ */
+export function serverRoute(queue: Queue, settings: IngestSettings): RouteEntry {
+  const preset = presetOf(settings.provider);
+  const windowMs = wholeNumber("dedupeTtlSeconds", settings.dedupeTtlSeconds ?? WEEK_SECONDS, 1, 400 * 86_400) * 1_000;
+  return queueRoute(queue, {
+    verification: preset
+      ? { type: "provider", provider: preset.name }
+      : {
+          type: "hmac",
+          header: headerName(settings.signatureHeader ?? "x-signature"),
+          algorithm: "sha256",
+          encoding: "hex",
+          prefix: "sha256=",
+          signedContent: "{body}",
+        },
+    keys: [
+      {
+        id: "00000000",
+        use: "Signing",
+        state: "current",
+        since: 0,
+        value: secretOf(settings.secret).toString("base64"),
+      },
+    ],
+    toleranceMs:
+      settings.tolerance === undefined ? (preset?.toleranceMs ?? 300_000) : parseDuration(settings.tolerance),
+    dedupe: { windowMs, weakWindowMs: windowMs, earlierWindows: [], sources: preset?.dedupe ?? [], disabled: false },
+    limits: limitsOf(settings),
+  });
+}
+
+function limitsOf({
+  maxBodyBytes = DEFAULT_BODY,
+  maxInFlight = 1_000,
+  rateLimit,
+}: IngestSettings): RouteEntry["limits"] {
+  return {
+    maxBodyBytes: bodyLimit(maxBodyBytes),
+    maxInFlightPerPod: wholeNumber("maxInFlight", maxInFlight, 1, 100_000),
+    maxBacklog: Number.MAX_SAFE_INTEGER,
+    ...(rateLimit && { rateLimit: clientRate(rateLimit) }),
+  };
+}
+
+function presetOf(provider: string | undefined) {
+  if (provider === undefined) return undefined;
+  const preset = presets.get(provider);
+  if (preset !== undefined) return preset;
+  throw new TypeError(`provider "${provider}" is not known; known are ${[...presets.keys()].join(", ")}`);
+}
+
+function secretOf(secret: unknown): Buffer {
+  if (typeof secret !== "string" || secret.length < MIN_SECRET) {
+    throw new TypeError(`secret must be a text of at least ${MIN_SECRET} characters`);
+  }
+  return Buffer.from(secret);
+}
+
+function headerName(name: string): string {
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/.test(name))
+    throw new TypeError("signatureHeader must be the name of a header");
+  return name.toLowerCase();
+}
+
+function clientRate({ windowMs, max }: RateLimit): NonNullable<RouteEntry["limits"]["rateLimit"]> {
+  const requests = wholeNumber("rateLimit.max", max, 1, 1_000_000);
+  return {
+    requests,
+    perMs: wholeNumber("rateLimit.windowMs", windowMs, 1, 86_400_000),
+    burst: requests,
+    by: "SourceIP",
+  };
+}
+
+/** `262144`, `"262144"`, `"256kb"`, `"1mb"`, as Express's parsers write it. */
+function bodyLimit(limit: number | string): number {
+  const [, amount, unit = "b"] = /^(\d+)\s*(b|kb|mb)?$/i.exec(String(limit)) ?? [];
+  if (amount === undefined) throw new TypeError("maxBodyBytes must be a number of bytes or a text such as 256kb");
+  return wholeNumber("maxBodyBytes", Number(amount) * (UNITS[unit.toLowerCase()] ?? 1), 1, MAX_BODY);
+}
+
+function wholeNumber(name: string, value: number, min: number, max: number): number {
+  if (Number.isInteger(value) && value >= min && value <= max) return value;
+  throw new TypeError(`${name} must be a whole number from ${min} to ${max}`);
+}
