@@ -16,7 +16,8 @@ export function build(root: string): void {
   const compiler = join(root, "node_modules/typescript/bin/tsc");
   const { status } = spawnSync(process.execPath, [compiler, "-p", "tsconfig.build.json"], {
     cwd: root,
-    stdio: "inherit",
+    // Not to stdout: npm pack prints the name of the archive there.
+    stdio: ["ignore", 2, 2],
   });
   if (status !== 0) throw new Error(`tsc -p tsconfig.build.json ended with exit code ${status}`);
   cpSync(join(root, "src"), dist, {
