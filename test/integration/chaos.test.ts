@@ -61,7 +61,9 @@ describe("no acknowledged event is lost", () => {
     return counts;
   };
 
-  test("through 18 random kills of gateway, workers and Redis, and all tickets deleted by hand", { timeout: 300_000 }, async () => {
+  test("through 18 random kills of gateway, workers and Redis, and all tickets deleted by hand", {
+    timeout: 300_000,
+  }, async () => {
     const count = 20_000;
     const running = await start({ workers: 2, sink: { SINK_FAIL_EVERY: "20" } });
     const { redis, gateway, workers } = running;
@@ -107,7 +109,11 @@ describe("no acknowledged event is lost", () => {
     await worker?.start();
     const views = await settled(running, 40_000);
     const { missing, unexplained } = duplicates(running, views);
-    expect({ missing, unexplained, delivered: views.filter(({ copies }) => copies[0]?.state === "delivered").length }).toEqual({
+    expect({
+      missing,
+      unexplained,
+      delivered: views.filter(({ copies }) => copies[0]?.state === "delivered").length,
+    }).toEqual({
       missing: 0,
       unexplained: 0,
       delivered: 20,

@@ -37,7 +37,10 @@ class Forked implements ChainProcess {
 
   async start(killAt?: KillPoint): Promise<void> {
     const file = new URL(`${this.role}-process.ts`, import.meta.url);
-    const child = fork(file, { env: { ...process.env, ...this.#env(killAt) }, stdio: ["ignore", "inherit", "inherit", "ipc"] });
+    const child = fork(file, {
+      env: { ...process.env, ...this.#env(killAt) },
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
+    });
     this.#child = child;
     this.#gone = new Promise((resolve) => {
       child.once("exit", () => {
@@ -67,12 +70,12 @@ export interface Chain {
   readonly workers: readonly ChainProcess[];
   readonly sink: ChainProcess;
   /** Sends `count` deliveries; resolves when all are acknowledged. */
-  send(count: number, inFlight?: number): Promise<void>;
+  readonly send: (count: number, inFlight?: number) => Promise<void>;
   /** Event ids by delivery id, as acknowledged. */
-  acks(): Map<string, string>;
+  readonly acks: () => Map<string, string>;
   /** Attempts answered 2xx, by event id. */
-  receipts(): Map<string, number[]>;
-  stop(): Promise<void>;
+  readonly receipts: () => Map<string, number[]>;
+  readonly stop: () => Promise<void>;
 }
 
 export interface ChainOptions {
@@ -91,7 +94,12 @@ export async function startChain(options: ChainOptions = {}): Promise<Chain> {
   await sink.start();
   const { port: sinkPort } = sink.message as { port: number };
   const port = await freePort();
-  const settings: ChainSettings = { redisUrl: redis.url, sinkUrl: `http://127.0.0.1:${sinkPort}/hook`, port, ...options.worker };
+  const settings: ChainSettings = {
+    redisUrl: redis.url,
+    sinkUrl: `http://127.0.0.1:${sinkPort}/hook`,
+    port,
+    ...options.worker,
+  };
   const chained = (role: Role) =>
     new Forked(role, (killAt) => ({ CHAIN: JSON.stringify({ ...settings, ...(killAt && { killAt }) }) }));
   const gateway = chained("gateway");

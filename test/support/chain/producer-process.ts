@@ -28,7 +28,8 @@ async function post(id: string): Promise<string | undefined> {
   const response = await pool.request({ path: "/in", method: "POST", headers, body });
   await response.body.dump();
   if (response.statusCode >= 200 && response.statusCode < 300) return String(response.headers["davit-event-id"]);
-  if (response.statusCode !== 503 && response.statusCode !== 429) throw new Error(`unexpected status ${response.statusCode}`);
+  if (response.statusCode !== 503 && response.statusCode !== 429)
+    throw new Error(`unexpected status ${response.statusCode}`);
   return undefined;
 }
 

@@ -48,7 +48,13 @@ export function chainRoute(
     allowedSourceRanges: [],
     parameters: {},
     keys: [
-      { id: "00000001", use: "Signing", state: "current", since: 0, value: Buffer.from(CHAIN_SECRET).toString("base64") },
+      {
+        id: "00000001",
+        use: "Signing",
+        state: "current",
+        since: 0,
+        value: Buffer.from(CHAIN_SECRET).toString("base64"),
+      },
     ],
     dedupe: {
       windowMs: 168 * HOUR_MS,

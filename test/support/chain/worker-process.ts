@@ -26,7 +26,8 @@ const destinations = workerDestinations([route]);
 const policies = () => [...destinations.values()].map(({ policy }) => policy.policy);
 const real = store.outbox({ instance: "default", namespace: route.namespace }, { policies });
 
-const has = ({ settles }: TurnRequest, outcome: Settle["outcome"]) => settles.some((settle) => settle.outcome === outcome);
+const has = ({ settles }: TurnRequest, outcome: Settle["outcome"]) =>
+  settles.some((settle) => settle.outcome === outcome);
 
 const outbox: Outbox = {
   async turn(request) {
@@ -62,7 +63,12 @@ const attempt: Attempt = (copy, to, context) =>
     },
   });
 
-const worker = new Worker({ outbox, attempt, destinations, logger: createLogger("worker", { level: process.env["DAVIT_LOG_LEVEL"] ?? "error" }) });
+const worker = new Worker({
+  outbox,
+  attempt,
+  destinations,
+  logger: createLogger("worker", { level: process.env["DAVIT_LOG_LEVEL"] ?? "error" }),
+});
 await worker.start();
 process.send?.("ready");
 process.once("SIGTERM", () => {
