@@ -96,7 +96,8 @@ export class Attempts {
   #unsent(running: Running, outcome: "handedBack" | "parked" | "ignored"): void {
     const { copy, lane } = running;
     const record: AttemptRecord = { attempt: copy.attempt, at: copy.now, action: "started" };
-    const settle = settleFrame(copy, record, outcome);
+    const reason = outcome === "ignored" ? { reason: "EventTypeNotWanted" } : undefined;
+    const settle = settleFrame(copy, { ...record, ...reason }, outcome);
     this.#finish({
       settle: outcome === "parked" ? { ...settle, delayMs: PARKED_MS } : settle,
       running,

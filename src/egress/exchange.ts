@@ -30,8 +30,6 @@ export interface ExchangeContext {
   readonly deadline: number;
   readonly now: () => number;
   readonly beforeWrite: (() => boolean) | undefined;
-  /** The request is being written: it cannot be called back any more. */
-  readonly written: () => void;
   /** Called exactly once. */
   readonly settled: (result: SendResult) => void;
 }
@@ -77,7 +75,6 @@ export class Exchange implements Dispatcher.DispatchHandler, Expiring {
       throw new Refused("refused before the write");
     }
     this.#controller = controller;
-    this.#context.written();
   }
 
   onResponseStart(

@@ -2,7 +2,7 @@ import type { Dispatcher } from "undici";
 import { systemClock, type Clock } from "../lib/clock.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Exchange, type SendResult } from "./exchange.ts";
-import { Pools, type PoolsOptions } from "./pools.ts";
+import { type PooledOrigin, Pools, type PoolsOptions } from "./pools.ts";
 
 /** One request, ready to be written. */
 export interface OutgoingRequest {
@@ -33,8 +33,8 @@ export class HttpSender {
   readonly #pools: Pools;
   readonly #deadlines: Deadlines;
   readonly #clock: Clock;
-  /** Requests not written yet, by the signal that may call them back: one listener a signal, not one a request. */
-  readonly #recallable = new WeakMap<AbortSignal, Set<Exchange>>();
+  /** Requests by the signal that may call them back: one listener a signal, not one a request. */
+  readonly #bySignal = new WeakMap<AbortSignal, Set<Exchange>>();
 
   constructor(options: HttpSenderOptions = {}) {
     this.#pools = new Pools(options);
@@ -45,24 +45,24 @@ export class HttpSender {
   /** Never rejects: what went wrong is in the result. */
   send(request: OutgoingRequest): Promise<SendResult> {
     return new Promise((resolve) => {
-      const waiting = request.signal === undefined ? undefined : this.#waitingOn(request.signal);
+      const requests = request.signal === undefined ? undefined : this.#requestsOf(request.signal);
       if (request.signal?.aborted) return resolve({ type: "notSent" });
       const startedAt = this.#clock.monotonic();
-      const pooled = this.#pools.acquire(request.origin);
+      const pooled = this.#acquire(request.origin);
+      if (pooled === undefined) return resolve({ type: "error", code: "invalid_request", durationMs: 0 });
       const exchange: Exchange = new Exchange({
         startedAt,
         deadline: startedAt + request.timeoutMs,
         now: () => this.#clock.monotonic(),
         beforeWrite: request.beforeWrite,
-        written: () => waiting?.delete(exchange),
         settled: (result) => {
           this.#deadlines.remove(exchange);
-          waiting?.delete(exchange);
+          requests?.delete(exchange);
           this.#pools.release(pooled);
           resolve(result);
         },
       });
-      waiting?.add(exchange);
+      requests?.add(exchange);
       this.#deadlines.add(exchange);
       pooled.pool.dispatch(
         { path: request.path, method: request.method, headers: request.headers, body: request.body },
@@ -76,12 +76,21 @@ export class HttpSender {
     return this.#pools.close();
   }
 
-  #waitingOn(signal: AbortSignal): Set<Exchange> {
-    const known = this.#recallable.get(signal);
+  /** @returns `undefined` for what is no origin of a scheme we speak */
+  #acquire(origin: string): PooledOrigin | undefined {
+    try {
+      return this.#pools.acquire(origin);
+    } catch {
+      return undefined;
+    }
+  }
+
+  #requestsOf(signal: AbortSignal): Set<Exchange> {
+    const known = this.#bySignal.get(signal);
     if (known !== undefined) return known;
-    const waiting = new Set<Exchange>();
-    this.#recallable.set(signal, waiting);
-    signal.addEventListener("abort", () => waiting.forEach((exchange) => exchange.recall()), { once: true });
-    return waiting;
+    const requests = new Set<Exchange>();
+    this.#bySignal.set(signal, requests);
+    signal.addEventListener("abort", () => requests.forEach((exchange) => exchange.recall()), { once: true });
+    return requests;
   }
 }

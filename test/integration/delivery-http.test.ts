@@ -263,6 +263,10 @@ describe("an error has a stable code", () => {
     expect(codeOf(await sender.send(post("http://127.0.0.1:9")))).toBe("connect_timeout");
   });
 
+  it("invalid_request for a scheme it does not speak", async () => {
+    expect(codeOf(await createSender().send(post("ftp://127.0.0.1")))).toBe("invalid_request");
+  });
+
   it("invalid_request for a header that cannot be sent", async () => {
     const origin = await serve((_request, response) => response.end());
     expect(codeOf(await createSender().send(post(origin, { headers: ["x-bad", "a\r\nb: c"] })))).toBe(

@@ -562,15 +562,33 @@ describe("stopping", () => {
     const outbox = new FaultOutbox();
     let open = (): void => undefined;
     outbox.gate = new Promise((resolve) => (open = resolve));
-    const { attempt, sent } = answering();
+    const attempt = vi.fn<Attempt>(answering().attempt);
     outbox.put(ID, 3);
     const worker = await startWorker(outbox, attempt);
     await vi.waitFor(() => expect(outbox.turns.length).toBe(1));
     const stopping = worker.stop();
     open();
     await stopping;
-    expect(sent).toEqual([]);
+    expect(attempt).not.toHaveBeenCalled();
     expect(outcomes(outbox)).toEqual(["handedBack", "handedBack", "handedBack"]);
+  });
+
+  it("refuses a write that would begin after it was told to stop", async () => {
+    const outbox = new FaultOutbox();
+    let connect = (): void => undefined;
+    const connected = new Promise<void>((resolve) => (connect = resolve));
+    let begun = 0;
+    outbox.put(ID, 1);
+    const worker = await startWorker(outbox, async (_copy, _destination, { beforeWrite }) => {
+      begun += 1;
+      await connected;
+      return beforeWrite() ? ok : { type: "notSent" };
+    });
+    await vi.waitFor(() => expect(begun).toBe(1));
+    const stopping = worker.stop();
+    connect();
+    await stopping;
+    expect(outcomes(outbox)).toEqual(["handedBack"]);
   });
 
   it("goes on settling while the store refuses", async () => {
