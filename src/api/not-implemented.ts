@@ -18,11 +18,6 @@ export const GAPS: readonly Gap[] = [
   { path: ["spec", "destinationSelector"], remedy: "list destinations with serviceRef or url" },
   { path: ["spec", "destinations", "*", "destinationRef"], remedy: "use url or serviceRef" },
   { path: ["spec", "destinations", "*", "cleanup"], remedy: "use url or serviceRef" },
-  { path: ["spec", "destinations", "*", "eventTypes"], remedy: "remove it: the destination then gets every event" },
-  {
-    path: ["spec", "verification", "allowedSourceRanges"],
-    remedy: "limit the addresses at the ingress or by a NetworkPolicy",
-  },
   { path: ["spec", "verification", "parameters"], remedy: "remove them: no provider has any yet" },
   {
     path: ["spec", "secretRefs", "*", "use"],

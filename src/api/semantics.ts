@@ -109,6 +109,20 @@ const CHECKS: readonly Check[] = [
       ...headerProblems(forwardHeaders, (_, index) => `spec.delivery.forwardHeaders[${index}]`),
     ];
   },
+  function eventTypesAreKnown({ spec }) {
+    if (spec.payload.eventTypeFrom !== undefined) return [];
+    return spec.destinations.flatMap(({ eventTypes }, index) =>
+      eventTypes === undefined
+        ? []
+        : [
+            refuse({
+              path: `spec.destinations[${index}].eventTypes`,
+              message: "no event would match: nothing says where the type of an event is",
+              remedy: "set payload.eventTypeFrom, for example json:/type",
+            }),
+          ],
+    );
+  },
   function scheduleFitsGiveUpAfter({ route }) {
     const { schedule, giveUpAfter } = route.spec.delivery?.retry ?? {};
     const total = (schedule ?? []).reduce((sum, delay) => sum + parseDuration(delay), 0);

@@ -85,6 +85,6 @@ describe("an edited window", () => {
       routeOf({ verification: { hmac: { header: "X-Signature" } }, ...(window ? { dedupe: { window } } : {}) });
     const unwritten = entryOf({ route: route(), secrets });
     const edited = entryOf({ route: route("24h"), secrets, published: unwritten, now: 0 });
-    expect(edited.dedupe.earlierWindows.map(({ windowMs }) => windowMs)).toEqual([168 * HOUR, 600_000]);
+    expect(edited.dedupe.earlierWindows.map(({ windowMs }) => windowMs)).toEqual([600_000]);
   });
 });

@@ -20,7 +20,7 @@ export function compileDedupe(spec: ResolvedWebhookRouteSpec, published: Dedupe 
     weakWindowMs,
     sources,
     disabled: sources.length === 0 && type !== "hmac" && type !== "provider",
-    earlierWindows: earlierWindows({ windowMs, weakWindowMs }, published, now),
+    earlierWindows: earlierWindows(sources.length > 0 ? windowMs : weakWindowMs, published, now),
   };
 }
 
@@ -41,20 +41,14 @@ function afterColon(text: string): string {
 
 /**
  * A window that was edited away is looked into until the new one has passed since the edit: by then every mark that the new window would
- * still honour was made under it.
+ * still honour was made under it. Where deliveries have no id, it is the weak key's window that counts.
  */
-function earlierWindows(
-  current: Pick<Dedupe, "windowMs" | "weakWindowMs">,
-  published: Dedupe | undefined,
-  now: number,
-): Dedupe["earlierWindows"] {
+function earlierWindows(currentMs: number, published: Dedupe | undefined, now: number): Dedupe["earlierWindows"] {
   if (published === undefined) return [];
-  const left = (["windowMs", "weakWindowMs"] as const)
-    .filter((field) => published[field] !== current[field])
-    .map((field) => ({ windowMs: published[field], until: now + current[field] }));
-  const live = [...left, ...published.earlierWindows].filter(
+  const publishedMs = published.sources.length > 0 ? published.windowMs : published.weakWindowMs;
+  const live = [{ windowMs: publishedMs, until: now + currentMs }, ...published.earlierWindows].filter(
     ({ windowMs, until }, index, all) =>
-      until > now && windowMs !== current.windowMs && all.findIndex((other) => other.windowMs === windowMs) === index,
+      until > now && windowMs !== currentMs && all.findIndex((other) => other.windowMs === windowMs) === index,
   );
   return live.toSorted((a, b) => b.until - a.until).slice(0, MAX_EARLIER_WINDOWS);
 }

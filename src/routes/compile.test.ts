@@ -106,6 +106,7 @@ describe("compile", () => {
         keyIdHeader: "X-Key-Id",
       },
       publicUrl: "https://hooks.example.com/shop/full",
+      allowedSourceRanges: ["192.0.2.0/24", "2001:db8::/32"],
       keys: [
         { keyId: "k1", state: "current" },
         { keyId: "k0", state: "previous", notAfter: Date.parse("2100-01-01T00:00:00Z") },
@@ -127,6 +128,7 @@ describe("compile", () => {
       { type: "http", url: "https://partner.example.com/hooks?tenant=1" },
       { type: "http", url: "http://lab.example.com/" },
     ]);
+    expect(entry.destinations.map(({ eventTypes }) => eventTypes)).toEqual([["order.*", "invoice.paid"], [], []]);
     for (const destination of entry.destinations) {
       expect(destination).toMatchObject({
         concurrency: 16,

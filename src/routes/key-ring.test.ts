@@ -46,6 +46,16 @@ describe("advanceRing", () => {
     expect(after.overlapEndsAt).toBeUndefined();
   });
 
+  test("says since when a key is in its state, however often it looks", () => {
+    const first = advance([], [current("a")], HOUR);
+    expect(advance(first.keys, [current("a")], 2 * HOUR).keys[0]?.since).toBe(HOUR);
+    const rotated = advance(first.keys, [current("b")], 3 * HOUR);
+    expect(advance(rotated.keys, [current("b")], 4 * HOUR).keys.map(({ since }) => since)).toEqual([
+      3 * HOUR,
+      3 * HOUR,
+    ]);
+  });
+
   test("keeps every key of several changes within one window, each to its own end", () => {
     let ring = advance([], [current("a")], 0).keys;
     ring = advance(ring, [current("b")], HOUR).keys;

@@ -19,6 +19,12 @@ describe("MatchTable", () => {
     expect(table.match("three.example.com", "/a", 0).type).toBe("none");
   });
 
+  test("does not take another host for a path that only one route has", () => {
+    const table = new MatchTable();
+    table.replace([entry("one.example.com", "/only")], 0);
+    expect(table.match("two.example.com", "/only", 0).type).toBe("none");
+  });
+
   test("ignores the host only when told to, and only where the path is unique", () => {
     const table = new MatchTable({ ignoreHost: true });
     table.replace([entry("one.example.com", "/a"), entry("two.example.com", "/a"), entry("one.example.com", "/b")], 0);
