@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { packagesState } from "../../tools/setup/packages.mjs";
+import { packagesState, writableCache } from "../../tools/setup/packages.mjs";
 
 // A small project with one package in a folder beside it: `npm ci` works on it without network.
 const ROOT = join(import.meta.dirname, "../..");
@@ -25,7 +25,7 @@ beforeEach(() => {
   writeFileSync(join(project, "show.mjs"), "console.log(JSON.stringify(process.argv.slice(2)));\nprocess.exit(7);\n");
   writeFileSync(
     join(project, "wait.mjs"),
-    'process.on("SIGTERM", () => process.exit(9));\nsetInterval(() => {}, 1000);\nconsole.log("up");\n',
+    'process.on("SIGTERM", () => process.exit(9));\nsetTimeout(() => {}, 20_000);\nconsole.log("up");\n',
   );
   writeJson("package.json", {
     name: "p",
@@ -80,6 +80,15 @@ test("the project's own scripts replace their shell, as a shell would keep a sig
   for (const name of ["start", "start:run", "test", "test:run", "davit", "bench"]) {
     expect(scripts[name]).toMatch(/^exec /);
   }
+});
+
+test("npm gets a cache folder it can write to", () => {
+  const good = join(project, "cache");
+  expect(writableCache({ npm_config_cache: good })).toBe(good);
+  const file = join(project, "package.json");
+  const other = writableCache({ npm_config_cache: join(file, "cache") });
+  expect(other.startsWith(tmpdir())).toBe(true);
+  rmSync(other, { recursive: true });
 });
 
 test("SIGTERM reaches the program and its exit code comes back", async () => {

@@ -67,7 +67,7 @@ export function packagesState(root, platform = `${process.platform}-${process.ar
  * A cache folder that npm can write to: the configured one, else a temporary one (a read-only home must not stop us).
  * @param {NodeJS.ProcessEnv} env
  */
-function writableCache(env) {
+export function writableCache(env) {
   const configured = env["npm_config_cache"] || join(homedir(), ".npm");
   try {
     mkdirSync(configured, { recursive: true });

@@ -133,12 +133,17 @@ describe("installing as root on Debian and Ubuntu", () => {
 
 describe("advice elsewhere", () => {
   test.each<[string, Partial<Machine>, string]>([
-    ["Debian without root and without sudo", { isRoot: false }, "apt-get install redis-server   (as root)"],
+    [
+      "Debian without root and without sudo, though apt-get is there",
+      { isRoot: false },
+      "apt-get install redis-server   (as root)",
+    ],
     ["Fedora", { osRelease: "ID=fedora\n" }, "dnf install valkey"],
     ["Alpine", { osRelease: "ID=alpine\n" }, "apk add valkey"],
     ["macOS", { platform: "darwin", osRelease: "", isRoot: false }, "brew install redis"],
     ["an unknown system", { osRelease: "ID=plan9\n" }, "install one"],
   ])("%s", (_name, rest, text) => {
+    put("apt-get");
     const { value, calls } = machine({}, rest);
     const { problem } = prepareRedis(() => {}, value);
     expect(problem).toContain(text);
