@@ -16,6 +16,15 @@ const UNKNOWN_FIELD_REMEDIES: Readonly<Record<string, string>> = {
   "spec.path": "write spec.exposure.path",
 };
 
+/** What to write instead of a text that no regular expression explains to a person. */
+const PATTERN_REMEDIES: readonly { readonly pattern: RegExp; readonly remedy: string }[] = [
+  { pattern: /\(ms\|s\|m\|h\)/, remedy: "write a number and a unit (ms, s, m, h), for example 30s or 24h" },
+  { pattern: /^\^\/\[A-Za-z0-9/, remedy: "begin with / and leave out query, fragment and percent-encoding" },
+  { pattern: /^\^https\?:/, remedy: "write an absolute URL without user, password and fragment" },
+  { pattern: /^\^\(header:/, remedy: "write header:NAME or json:/pointer" },
+  { pattern: /\{0,61\}/, remedy: "write a host name in lower case, without a port" },
+];
+
 const compiled = new Map<Kind, ValidateFunction>();
 
 function validator(kind: Kind): ValidateFunction {
@@ -78,7 +87,10 @@ function toProblem(error: ErrorObject, object: unknown): Problem {
     return { ...base, path: field, message: `unknown field "${field}"`, remedy };
   }
   const at = error.keyword === "required" ? joinPath(path, String(params["missingProperty"])) : path;
-  return { ...base, path: at, message: WORDING[error.keyword]?.(params, error) ?? error.message ?? error.keyword };
+  const message = WORDING[error.keyword]?.(params, error) ?? error.message ?? error.keyword;
+  const pattern = error.keyword === "pattern" ? String(params["pattern"]) : "";
+  const remedy = PATTERN_REMEDIES.find((candidate) => candidate.pattern.test(pattern))?.remedy;
+  return { ...base, path: at, message, ...(remedy === undefined ? {} : { remedy }) };
 }
 
 /** A JSON Pointer of ajv as a field path: only the object tells list indexes and map keys apart. */

@@ -129,6 +129,21 @@ describe("validateRoute", () => {
     ]);
   });
 
+  test("says what to write where a pattern alone would not help", () => {
+    const object = minimal() as { spec: Record<string, unknown> };
+    const spec = {
+      ...object.spec,
+      exposure: { host: "A.example.com", path: "a" },
+      dedupe: { window: "1 day", keyFrom: ["X-Delivery-ID"] },
+    };
+    expect(validateRoute({ ...object, spec }).problems.map(({ path, remedy }) => [path, remedy])).toEqual([
+      ["spec.exposure.host", "write a host name in lower case, without a port"],
+      ["spec.exposure.path", "begin with / and leave out query, fragment and percent-encoding"],
+      ["spec.dedupe.window", "write a number and a unit (ms, s, m, h), for example 30s or 24h"],
+      ["spec.dedupe.keyFrom[0]", "write header:NAME or json:/pointer"],
+    ]);
+  });
+
   test("still evaluates rules beside an unknown field, but not on a node that is malformed itself", () => {
     const object = minimal() as { spec: Record<string, unknown> };
     const spec = { ...object.spec, verification: { provider: "github", basic: {}, tolerance: "long" }, x: 1 };

@@ -1,73 +1,40 @@
-import { parseArgs } from "node:util";
 import { stringify } from "yaml";
 import { formatManifestProblem, type ManifestProblem, type RouteManifest } from "../api/manifests.ts";
 import { type Claimant, resolveClaims } from "../routes/claims.ts";
-import { loadManifests, ManifestPathError } from "./manifest-files.ts";
+import { type Command, parse, UsageError } from "./command.ts";
+import { loadManifests } from "./manifest-files.ts";
 
-/** What a command may write to. */
-interface Output {
-  readonly stdout: { write(text: string): unknown };
-  readonly stderr: { write(text: string): unknown };
-}
+const usage = `davit validate -f FILE|DIR [-f …] [--previous FILE|DIR] [--effective]
 
-const usage = "davit validate -f FILE|DIR [-f …] [--previous FILE|DIR] [--effective]";
+Checks WebhookRoutes and Secrets without a cluster, with the schema and the rules the API server uses and the checks of the controller.
+Other kinds are passed over. Problems go to stderr, one a line; a warning refuses nothing.
 
-/**
- * Checks manifests without a cluster, with the schema and the rules the API server uses and the checks of the controller. Problems go to
- * stderr, the effective specs to stdout.
- */
-export const command = {
+  -f, --file FILE|DIR  manifests: YAML with any number of documents, or JSON; of a directory the files in it; repeat it
+  --previous FILE|DIR  the manifests these replace, for the rules about changes
+  --effective          print each spec with every default filled in`;
+
+/** `davit validate`: exits 0 when nothing is refused, 1 on problems. */
+export const command: Command = {
   name: "validate",
   summary: "check manifests without a cluster",
   usage,
-  /** @returns exit code: 0 when nothing is refused (warnings are shown), 1 on problems, 2 on wrong use */
-  async run(argv: string[], io: Output): Promise<number> {
-    let options;
-    try {
-      options = parseOptions(argv);
-    } catch (error) {
-      io.stderr.write(`${error instanceof Error ? error.message : String(error)}\nusage: ${usage}\n`);
-      return 2;
-    }
-    try {
-      return await validate(options, io);
-    } catch (error) {
-      if (!(error instanceof ManifestPathError)) throw error;
-      io.stderr.write(`${error.message}\n`);
-      return 2;
-    }
-  },
-};
-
-interface Options {
-  readonly files: readonly string[];
-  readonly previous: readonly string[] | undefined;
-  readonly effective: boolean;
-}
-
-/** @throws Error with a line for the user */
-function parseOptions(argv: string[]): Options {
-  const { values } = parseArgs({
-    args: argv,
-    options: {
+  async run(argv, io) {
+    const { values } = parse(argv, {
       file: { type: "string", short: "f", multiple: true },
       previous: { type: "string", multiple: true },
-      effective: { type: "boolean", default: false },
-    },
-  });
-  if (values.file === undefined) throw new Error("name the manifests with -f FILE or -f DIR");
-  return { files: values.file, previous: values.previous, effective: values.effective };
-}
-
-async function validate({ files, previous, effective }: Options, io: Output): Promise<number> {
-  const manifests = await loadManifests(files, previous === undefined ? {} : { previous });
-  const problems = [...manifests.problems, ...conflicts(manifests.routes)];
-  for (const problem of problems) io.stderr.write(`${formatManifestProblem(problem)}\n`);
-  if (effective) for (const route of manifests.routes) io.stdout.write(effectiveYaml(route));
-  const refused = problems.filter(({ problem }) => problem.severity === "error").length;
-  if (refused === 0 && !effective) io.stdout.write(`${manifests.routes.length} route(s) valid\n`);
-  return refused === 0 ? 0 : 1;
-}
+      effective: { type: "boolean" },
+    });
+    if (values.file === undefined) throw new UsageError("name the manifests with -f FILE or -f DIR");
+    const { previous } = values;
+    const manifests = await loadManifests(values.file, previous === undefined ? {} : { previous });
+    const problems = [...manifests.problems, ...conflicts(manifests.routes)];
+    for (const problem of problems) io.stderr.write(`${formatManifestProblem(problem)}\n`);
+    if (values.effective) for (const route of manifests.routes) io.stdout.write(effectiveYaml(route));
+    const refused = problems.filter(({ problem }) => problem.severity === "error").length;
+    if (refused === 0 && !values.effective) io.stdout.write(`${manifests.routes.length} route(s) valid\n`);
+    return refused === 0 ? 0 : 1;
+  },
+};
 
 /** Routes among the manifests that want the same host and path. */
 function conflicts(routes: readonly RouteManifest[]): ManifestProblem[] {
