@@ -75,22 +75,29 @@ function quoted(values: unknown): string {
   return Array.isArray(values) ? values.map((value) => JSON.stringify(value)).join(", ") : String(values);
 }
 
+const BASE = { source: "schema", severity: "error" } as const;
+
 function toProblem(error: ErrorObject, object: unknown): Problem {
-  const params = error.params as Record<string, unknown>;
-  const base = { source: "schema", severity: "error" } as const;
   const path = fieldPath(error.instancePath, object);
-  if (error.keyword === "additionalProperties") {
-    const field = joinPath(path, String(params["additionalProperty"]));
-    const siblings = Object.keys(error.parentSchema?.["properties"] ?? {});
-    const near = nearest(String(params["additionalProperty"]), siblings);
-    const remedy = UNKNOWN_FIELD_REMEDIES[field] ?? (near === undefined ? "remove it" : `did you mean ${near}?`);
-    return { ...base, path: field, message: `unknown field "${field}"`, remedy };
-  }
+  if (error.keyword === "additionalProperties") return unknownField(error, path);
+  const params = error.params as Record<string, unknown>;
   const at = error.keyword === "required" ? joinPath(path, String(params["missingProperty"])) : path;
   const message = WORDING[error.keyword]?.(params, error) ?? error.message ?? error.keyword;
-  const pattern = error.keyword === "pattern" ? String(params["pattern"]) : "";
-  const remedy = PATTERN_REMEDIES.find((candidate) => candidate.pattern.test(pattern))?.remedy;
-  return { ...base, path: at, message, ...(remedy === undefined ? {} : { remedy }) };
+  return { ...BASE, path: at, message, ...patternRemedy(error.keyword, params["pattern"]) };
+}
+
+function unknownField(error: ErrorObject, parent: string): Problem {
+  const name = String((error.params as Record<string, unknown>)["additionalProperty"]);
+  const path = joinPath(parent, name);
+  const near = nearest(name, Object.keys(error.parentSchema?.["properties"] ?? {}));
+  const remedy = UNKNOWN_FIELD_REMEDIES[path] ?? (near === undefined ? "remove it" : `did you mean ${near}?`);
+  return { ...BASE, path, message: `unknown field "${path}"`, remedy };
+}
+
+function patternRemedy(keyword: string, pattern: unknown): Pick<Problem, "remedy"> {
+  if (keyword !== "pattern") return {};
+  const found = PATTERN_REMEDIES.find((candidate) => candidate.pattern.test(String(pattern)));
+  return found === undefined ? {} : { remedy: found.remedy };
 }
 
 /** A JSON Pointer of ajv as a field path: only the object tells list indexes and map keys apart. */
