@@ -313,6 +313,7 @@ export type CustodyErrorCode =
   | "OutOfMemory"
   | "Loading"
   | "NotDurable"
+  | "Denied"
   | "Script";
 
 export class CustodyError extends Error {

@@ -45,7 +45,10 @@ export async function startEmbeddedRedis(dir: string, maxmemory = "512mb"): Prom
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const port = await freePort();
   const password = randomBytes(18).toString("base64url");
-  const child = spawn(findRedisServer(), ["-"], { stdio: ["pipe", "pipe", "pipe"] });
+  // In a process group of its own: Ctrl-C at a terminal goes to the whole group, and Redis must outlive what drains into it.
+  const child = spawn(findRedisServer(), ["-"], { stdio: ["pipe", "pipe", "pipe"], detached: true });
+  const endWithUs = () => child.kill("SIGKILL");
+  process.once("exit", endWithUs);
   // By standard input, not by arguments: those can be read by every user of the machine.
   child.stdin.end(configuration({ port, dir, password, maxmemory }));
   let log = "";
@@ -61,6 +64,7 @@ export async function startEmbeddedRedis(dir: string, maxmemory = "512mb"): Prom
       resolve();
     });
   });
+  void exited.then(() => process.off("exit", endWithUs));
   const url = `redis://:${password}@127.0.0.1:${port}`;
   const state = await Promise.race([exited.then(() => "exited"), untilReady(url)]);
   if (state !== "ready") {

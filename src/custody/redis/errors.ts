@@ -12,6 +12,9 @@ const BY_REPLY: Readonly<Record<string, CustodyErrorCode>> = {
   BUSY: "Timeout",
   CLUSTERDOWN: "Unreachable",
   TRYAGAIN: "Unreachable",
+  NOPERM: "Denied",
+  NOAUTH: "Denied",
+  WRONGPASS: "Denied",
 };
 
 const WORDS: Readonly<Record<CustodyErrorCode, string>> = {
@@ -21,6 +24,7 @@ const WORDS: Readonly<Record<CustodyErrorCode, string>> = {
   NoReplicas: "not enough replicas confirmed the write",
   OutOfMemory: "Redis is at its maxmemory",
   Loading: "Redis is loading its data",
+  Denied: "Redis does not let this user do it; its ACL rules lack a command, a key pattern or a channel",
   NotDurable: "Redis is not set to keep what it acknowledges",
   Script: "a custody script failed",
 };
@@ -36,7 +40,8 @@ function classify(error: unknown): CustodyErrorCode {
   if (!(error instanceof Error)) return "Script";
   if (error.name === "ReplyError") {
     const [word = ""] = error.message.split(" ", 1);
-    // An error inside a script is reported as "ERR … script: <sha>, on @user_script:…" with the inner code first in newer servers.
+    // NOPERM inside a script comes without its code.
+    if (error.message.startsWith("ERR The user executing the script can't")) return "Denied";
     return BY_REPLY[word] ?? "Script";
   }
   // ioredis has no class for it: `commandTimeout` rejects with a plain Error of this exact text.

@@ -2,12 +2,14 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CustodyHealth, Inbox, Ledger, Outbox, RoutePolicy } from "../port.ts";
 import { type CustodyClient, connect } from "./connection.ts";
+import { Incarnation, type Rollback } from "./incarnation.ts";
 import { RedisInbox } from "./inbox.ts";
 import { Janitor } from "./janitor.ts";
 import { type Scope, tagOf, ticketQueue } from "./keys.ts";
 import { RedisLedger } from "./ledger.ts";
 import { type DurabilityMode, Monitor } from "./monitor.ts";
 import { RedisOutbox } from "./outbox.ts";
+import { selfTest } from "./self-test.ts";
 import { TicketSource } from "./tickets.ts";
 
 /** How long `start` waits for a connection before it reports that there is none. */
@@ -21,6 +23,8 @@ export interface RedisStoreOptions {
   /** Replicas that must confirm a claim by WAIT. Default 0. */
   readonly replicas?: number;
   readonly onHealth?: (health: CustodyHealth) => void;
+  /** The data of a namespace was emptied, or is an older copy: events acknowledged since then may be gone. */
+  readonly onRollback?: (namespace: string, rollback: Rollback) => void;
 }
 
 /** What a worker's outbox needs to know of its routes, read each time it is used. */
@@ -44,6 +48,7 @@ export class RedisStore {
   readonly #monitor: Monitor;
   readonly #inboxes = new Map<string, RedisInbox>();
   readonly #ledgers = new Map<string, RedisLedger>();
+  readonly #incarnations: Incarnation[] = [];
   /** Names this process in leases. */
   readonly token = randomUUID().slice(0, 13);
 
@@ -67,8 +72,11 @@ export class RedisStore {
 
   inbox(scope: Scope): Inbox {
     const tag = tagOf(scope);
-    const inbox = this.#inboxes.get(tag) ?? new RedisInbox(this.#redis, tag, () => this.#options.replicas ?? 0);
+    const known = this.#inboxes.get(tag);
+    if (known !== undefined) return known;
+    const inbox = new RedisInbox(this.#redis, tag, () => this.#options.replicas ?? 0);
     this.#inboxes.set(tag, inbox);
+    this.#watch(scope, tag);
     return inbox;
   }
 
@@ -77,6 +85,14 @@ export class RedisStore {
     const ledger = this.#ledgers.get(tag) ?? new RedisLedger(this.#redis, tag);
     this.#ledgers.set(tag, ledger);
     return ledger;
+  }
+
+  /**
+   * Runs every script on scratch keys of a namespace.
+   * @throws CustodyError, `Denied` when this user's rules lack something
+   */
+  selfTest(scope: Scope): Promise<void> {
+    return selfTest(this.#redis, this.#options.url, tagOf(scope));
   }
 
   /** A new outbox: a worker has one per namespace (and one per route with workers of its own). */
@@ -97,8 +113,17 @@ export class RedisStore {
   /** Closes every connection of this store. Outboxes are stopped by their own `stop` first. */
   close(): void {
     this.#monitor.stop();
+    for (const incarnation of this.#incarnations) incarnation.stop();
     this.#redis.disconnect();
     this.#probe.disconnect();
+  }
+
+  #watch(scope: Scope, tag: string): void {
+    const { onRollback } = this.#options;
+    if (onRollback === undefined) return;
+    const incarnation = new Incarnation(this.#probe, tag, (rollback) => onRollback(scope.namespace, rollback));
+    this.#incarnations.push(incarnation);
+    incarnation.start();
   }
 }
 

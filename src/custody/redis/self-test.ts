@@ -1,0 +1,95 @@
+import { randomUUID } from "node:crypto";
+import { ulid } from "ulid";
+import type { DestinationPolicy, NewEvent, RoutePolicy, Settle, TakenCopy } from "../port.ts";
+import type { CustodyClient } from "./connection.ts";
+import { asCustodyError } from "./errors.ts";
+import { RedisInbox } from "./inbox.ts";
+import { Janitor } from "./janitor.ts";
+import { RedisLedger } from "./ledger.ts";
+import { RedisOutbox } from "./outbox.ts";
+import { TicketSource } from "./tickets.ts";
+
+const ROUTE = "00000000000000ff";
+const DESTINATION = `${ROUTE}/selftest`;
+const POLICY: RoutePolicy = {
+  route: ROUTE,
+  windowMs: 60_000,
+  earlierWindows: [],
+  retention: { deliveredMs: 60_000, deadLettersMs: 60_000, maxEvents: 10, keepBodies: false },
+};
+const DESTINATION_POLICY: DestinationPolicy = {
+  destination: DESTINATION,
+  policy: POLICY,
+  limit: 1,
+  timeoutMs: 1_000,
+  maxAgeMs: 60_000,
+};
+
+/**
+ * Runs every script once on scratch keys under the given tag and removes them, so that a user who lacks a command learns it at start and not in
+ * the middle of a delivery.
+ *
+ * @throws CustodyError, `Denied` when the user's rules lack something; its cause is Redis's own words
+ */
+export async function selfTest(redis: CustodyClient, url: string, tag: string): Promise<void> {
+  const scratch = `${tag}:selftest-${randomUUID()}`;
+  const janitor = new Janitor(redis, scratch, () => [POLICY]);
+  const tickets = new TicketSource({ url, tag: scratch, queueName: "none", redis, janitor, owns: () => false });
+  const outbox = new RedisOutbox(redis, scratch, "selftest", tickets);
+  const ledger = new RedisLedger(redis, scratch);
+  const event = scratchEvent();
+  const policies = new Map([[DESTINATION, DESTINATION_POLICY]]);
+  const turn = async (settles: readonly Settle[], want: number) =>
+    (await outbox.turn({ settles, takes: [{ destination: DESTINATION, want }], policies })).copies;
+  try {
+    await new RedisInbox(redis, scratch).claim(event);
+    await turn(
+      (await turn([], 1)).map((copy) => outcomeOf(copy, "dead")),
+      0,
+    );
+    await ledger.replay(event.id);
+    await turn(
+      (await turn([], 1)).map((copy) => outcomeOf(copy, "delivered")),
+      0,
+    );
+    await outbox.done({ destination: DESTINATION, generation: 0, slot: 0 }, DESTINATION_POLICY);
+    await janitor.pass();
+    await ledger.stats([DESTINATION]);
+  } catch (error) {
+    throw asCustodyError(error);
+  } finally {
+    await redis.unlink(...scratchKeys(scratch, event.id)).catch(() => 0);
+  }
+}
+
+function scratchEvent(): NewEvent {
+  return {
+    id: ulid(),
+    policy: POLICY,
+    mark: { key: Buffer.alloc(16), weak: false },
+    headers: {},
+    body: Buffer.from("selftest"),
+    seq: 1,
+    destinations: [{ destination: DESTINATION, limit: 1 }],
+  };
+}
+
+function outcomeOf({ destination, eventId, fence, attempt, now }: TakenCopy, outcome: "dead" | "delivered"): Settle {
+  return { destination, eventId, fence, outcome, record: { attempt, at: now, action: outcome } };
+}
+
+/** Every key the scripts above may have made. Named one by one: workers may not scan. */
+function scratchKeys(scratch: string, id: string): string[] {
+  const bucket = Math.floor(Date.now() / POLICY.windowMs);
+  return [
+    "live",
+    "busy",
+    "exp",
+    "dead",
+    "janitor",
+    `e:${id}`,
+    ...["route", "log", "dead"].map((name) => `${name}:${ROUTE}`),
+    ...["lane", "late", "due", "lease", "gate", "dead"].map((name) => `${name}:${DESTINATION}`),
+    ...[bucket - 1, bucket, bucket + 1].map((number) => `seen:${POLICY.windowMs}:${number}`),
+  ].map((name) => `${scratch}:${name}`);
+}
