@@ -1,0 +1,116 @@
+import {
+  formatManifestProblem,
+  type ManifestProblem,
+  type Manifests,
+  type RouteManifest,
+} from "../../api/manifests.ts";
+import { devUid } from "../../api/names.ts";
+import { resolveClaims } from "../../routes/claims.ts";
+import { compile, sameEntry, type ServiceTarget, stamp } from "../../routes/compile.ts";
+import type { RouteEntry } from "../../routes/entry.ts";
+import type { Rings } from "./rings.ts";
+
+/** `ns/name` → URL to use instead, from `--service`. */
+export type ServiceOverrides = ReadonlyMap<string, string>;
+
+export interface CompilationInput {
+  readonly manifests: Manifests;
+  readonly rings: Rings;
+  readonly instance: string;
+  readonly services: ServiceOverrides;
+  /** Unix ms. */
+  readonly now: number;
+}
+
+export interface Compilation {
+  /** What is to be served now, by `namespace/name`. */
+  readonly entries: ReadonlyMap<string, RouteEntry>;
+  /** Names of entries that differ from those published. */
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+  /** One line each. Not empty: nothing of this compilation may be served. */
+  readonly errors: readonly string[];
+  readonly warnings: readonly string[];
+  /** Unix ms at which a key ring must be looked at again. */
+  readonly nextChangeAt?: number;
+}
+
+/** Compiles all manifests as the controller would, with the entries published last as the state of the key rings. Pure. */
+export function compileAll(input: CompilationInput): Compilation {
+  const { manifests, rings } = input;
+  const mine = manifests.routes.filter(({ spec }) => spec.instance === input.instance);
+  const others = manifests.routes.filter(({ spec }) => spec.instance !== input.instance);
+  const entries = new Map<string, RouteEntry>();
+  const problems: ManifestProblem[] = [...manifests.problems, ...conflicts(mine, rings)];
+  const warnings = others.map(
+    ({ namespace, name, spec }) => `${namespace}/${name}: is of instance ${spec.instance}, which this is not; left out`,
+  );
+  const times: number[] = [];
+  let seq = Math.max(0, ...[...rings.entries.values()].map((entry) => entry.seq));
+  for (const manifest of mine) {
+    const key = `${manifest.namespace}/${manifest.name}`;
+    const published = rings.entries.get(key);
+    const result = compile({
+      route: manifest.route,
+      namespace: manifest.namespace,
+      namespaceUid: devUid(input.instance, "Namespace", "", manifest.namespace),
+      secrets: manifests.secrets.get(manifest.namespace) ?? new Map(),
+      ...(published && { published }),
+      now: input.now,
+      releaseKey: rings.releaseKey,
+      serviceUrl: (service) => serviceUrl(service, input.services),
+    });
+    const { file, kind, namespace, name } = manifest;
+    if (!result.ok) {
+      problems.push(...result.problems.map((problem) => ({ file, kind, namespace, name, problem })));
+      continue;
+    }
+    warnings.push(...result.unresolved.map(({ path, message }) => `${key}: ${path}: ${message}`));
+    if (result.rotation.tooManyChanges)
+      warnings.push(`${key}: more than 5 keys; the oldest previous ones were dropped`);
+    if (result.rotation.nextChangeAt !== undefined) times.push(result.rotation.nextChangeAt);
+    if (published !== undefined && sameEntry(result.entry, published)) entries.set(key, published);
+    else {
+      const next = stamp(result.entry, seq, input.now);
+      seq = next.seq;
+      entries.set(key, next);
+    }
+  }
+  return {
+    entries,
+    changed: [...entries].filter(([key, entry]) => entry !== rings.entries.get(key)).map(([key]) => key),
+    removed: [...rings.entries.keys()].filter((key) => !entries.has(key)),
+    errors: problems.filter(isError).map(formatManifestProblem),
+    warnings: [...problems.filter((problem) => !isError(problem)).map(formatManifestProblem), ...warnings],
+    ...(times.length > 0 && { nextChangeAt: Math.min(...times) }),
+  };
+}
+
+function isError({ problem }: ManifestProblem): boolean {
+  return problem.severity === "error";
+}
+
+/** Two routes that want one host and path: whoever is served keeps it. Nothing is held for a namespace on a laptop. */
+function conflicts(routes: readonly RouteManifest[], rings: Rings): ManifestProblem[] {
+  const claimants = routes.map(({ namespace, name, spec }) => ({ namespace, name, ...spec.exposure, createdAt: 0 }));
+  return resolveClaims(claimants, [...rings.entries.values()], 0, 0).conflicts.flatMap(({ claimant, holder }) => {
+    const manifest = routes.find(({ namespace, name }) => namespace === claimant.namespace && name === claimant.name);
+    if (manifest === undefined) return [];
+    const { file, kind, namespace, name } = manifest;
+    const problem = {
+      path: "spec.exposure",
+      message: `${claimant.host}${claimant.path} is also wanted by ${holder.namespace}/${holder.name}`,
+      remedy: "choose another path",
+      source: "semantic",
+      severity: "error",
+    } as const;
+    return [{ file, kind, namespace, name, problem }];
+  });
+}
+
+/** A Service on a laptop: what `--service` names, else the same port on loopback. */
+export function serviceUrl(service: ServiceTarget, overrides: ServiceOverrides): string {
+  const { namespace, name, port, path, scheme } = service;
+  const base = overrides.get(`${namespace}/${name}`) ?? `${scheme}://127.0.0.1:${port}`;
+  return base.replace(/\/$/, "") + path;
+}

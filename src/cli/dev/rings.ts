@@ -1,0 +1,43 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { RouteEntry } from "../../routes/entry.ts";
+
+/** What must outlive the process: the previous keys of a rotation exist nowhere else. */
+export interface Rings {
+  /** Makes key ids that cannot be guessed from a value. */
+  readonly releaseKey: Buffer;
+  /** As published last, by `namespace/name`. */
+  readonly entries: ReadonlyMap<string, RouteEntry>;
+}
+
+interface Stored {
+  readonly releaseKey: string;
+  readonly entries: readonly RouteEntry[];
+}
+
+const FILE = "rings.json";
+
+/** Reads `rings.json` of a data directory; a new one gets a release key of its own. */
+export function readRings(dir: string): Rings {
+  let stored: Stored = { releaseKey: randomBytes(32).toString("base64"), entries: [] };
+  try {
+    stored = JSON.parse(readFileSync(join(dir, FILE), "utf8")) as Stored;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") {
+      throw new Error(`${join(dir, FILE)} cannot be read: delete it to start with new key rings`, { cause: error });
+    }
+  }
+  return {
+    releaseKey: Buffer.from(stored.releaseKey, "base64"),
+    entries: new Map(stored.entries.map((entry) => [`${entry.namespace}/${entry.name}`, entry])),
+  };
+}
+
+/** Writes `rings.json` (0600), whole or not at all. */
+export function writeRings(dir: string, { releaseKey, entries }: Rings): void {
+  const stored: Stored = { releaseKey: releaseKey.toString("base64"), entries: [...entries.values()] };
+  const draft = join(dir, `${FILE}.new`);
+  writeFileSync(draft, `${JSON.stringify(stored, undefined, 2)}\n`, { mode: 0o600 });
+  renameSync(draft, join(dir, FILE));
+}

@@ -1,0 +1,172 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startEmbeddedRedis } from "../../custody/redis/embedded.ts";
+import { endLeftoverRedis } from "../../custody/redis/leftover.ts";
+import { createLogger } from "../../observability/logger.ts";
+import type { RouteEntry } from "../../routes/entry.ts";
+import type { Io, Output } from "../command.ts";
+import { Chain } from "./chain.ts";
+import type { ServiceOverrides } from "./compilation.ts";
+import { demonstrate } from "./demonstration.ts";
+import { LiveRoutes } from "./live-routes.ts";
+import { logLines } from "./log-lines.ts";
+import { Receiver, redirected } from "./receiver.ts";
+import { demonstrationText, howToPost, upText } from "./texts.ts";
+import { DevDirectory } from "./state.ts";
+import { stopSignals } from "./stop-signals.ts";
+
+export interface DevOptions {
+  readonly files: readonly string[];
+  readonly instance: string;
+  readonly port: number;
+  readonly adminPort: number;
+  readonly services: ServiceOverrides;
+  /** `undefined`: a temporary one, removed at the end. */
+  readonly dataDir: string | undefined;
+  /** `undefined`: an embedded Redis. */
+  readonly redisUrl: string | undefined;
+  /** Run the demonstration, its receiver in place of every destination. */
+  readonly demonstration: boolean;
+  /** End after the demonstration. */
+  readonly once: boolean;
+  readonly json: boolean;
+  readonly jsonLogs: boolean;
+}
+
+/** What was started, undone in reverse. */
+type Undo = (() => unknown)[];
+
+/**
+ * The whole chain in one process until a signal ends it.
+ * @returns exit code: 1 when manifests are refused or the demonstration ended otherwise than it should
+ */
+export async function runDev(options: DevOptions, io: Io): Promise<number> {
+  const undo: Undo = [];
+  try {
+    const stop = stopSignals();
+    undo.push(() => stop.release());
+    return await run(options, { io, undo, stop: stop.signal });
+  } finally {
+    for (const step of undo.toReversed()) await step();
+  }
+}
+
+interface Surroundings {
+  readonly io: Io;
+  readonly undo: Undo;
+  /** Aborted by the first SIGINT, SIGTERM or SIGHUP. */
+  readonly stop: AbortSignal;
+}
+
+/** The chain, once it serves. */
+interface Running {
+  readonly chain: Chain;
+  readonly live: LiveRoutes;
+  readonly receiver: Receiver | undefined;
+  /** As they are served. */
+  readonly entries: readonly RouteEntry[];
+}
+
+async function run(options: DevOptions, surroundings: Surroundings): Promise<number> {
+  const { io, stop } = surroundings;
+  const running = await start(options, surroundings);
+  if (running === undefined) return 1;
+  const { chain, live, receiver, entries } = running;
+  const out = humanOutput(options, io);
+  const code = receiver === undefined ? 0 : await show(options, { ...running, receiver }, surroundings);
+  if (options.once || stop.aborted) return code;
+  live.watch();
+  const { dataDir } = options;
+  out.write(howToPost({ gateway: chain.urls.gateway, entries, demonstration: receiver !== undefined, dataDir }));
+  if (!stop.aborted) await once(stop, "abort");
+  out.write("stopping: finishing what is under way (again to end at once)\n");
+  return 0;
+}
+
+/** @returns `undefined` when the manifests are refused, which has been told then */
+async function start(options: DevOptions, { io, undo }: Surroundings): Promise<Running | undefined> {
+  const directory = await takeDirectory(options, undo);
+  const receiver = options.demonstration ? await startReceiver(undo) : undefined;
+  const served = (entries: readonly RouteEntry[]) =>
+    receiver === undefined ? entries : entries.map((entry) => redirected(entry, receiver.url));
+  let chain: Chain | undefined;
+  const live = new LiveRoutes({
+    paths: options.files,
+    dir: directory.path,
+    instance: options.instance,
+    services: options.services,
+    say: (line) => io.stderr.write(`${line}\n`),
+    serve: async (entries) => {
+      await chain?.apply(served(entries));
+      directory.update({
+        routes: entries.map(({ namespace, name, route, host, path }) => ({ namespace, name, route, host, path })),
+      });
+    },
+  });
+  const first = await live.compile();
+  for (const line of [...first.errors, ...first.warnings]) io.stderr.write(`${line}\n`);
+  if (first.errors.length > 0) return undefined;
+  const redisUrl = options.redisUrl ?? (await startRedis(directory, undo));
+  const logger = createLogger("dev", { destination: options.jsonLogs ? io.stderr : logLines(io.stderr) });
+  chain = new Chain({ ...options, redisUrl, logger });
+  undo.push(() => chain?.stop());
+  await chain.start();
+  await live.publish(first);
+  undo.push(() => live.stop());
+  directory.update({ ...chain.urls, ...(options.redisUrl !== undefined && { redis: { url: redisUrl } }) });
+  const entries = served([...first.entries.values()]);
+  const output = humanOutput(options, io);
+  output.write(upText({ ...chain.urls, dataDir: directory.path, entries, output }));
+  return { chain, live, receiver: receiver?.receiver, entries };
+}
+
+/** With `--json` the only thing on stdout is the JSON line. */
+function humanOutput({ json }: DevOptions, io: Io): Output {
+  return json ? io.stderr : io.stdout;
+}
+
+/** Runs the demonstration over the chain and prints its report. */
+async function show(
+  options: DevOptions,
+  { chain, entries, receiver }: Running & { readonly receiver: Receiver },
+  { io, stop }: Surroundings,
+): Promise<number> {
+  const report = await demonstrate({
+    entries,
+    gateway: chain.urls.gateway,
+    receiver,
+    ledger: (namespace) => chain.ledger(namespace),
+    signal: stop,
+  });
+  const out = humanOutput(options, io);
+  out.write(demonstrationText(report, out));
+  if (options.json) io.stdout.write(`${JSON.stringify(report.counts)}\n`);
+  return report.differences.length === 0 ? 0 : 1;
+}
+
+async function takeDirectory({ dataDir, instance }: DevOptions, undo: Undo): Promise<DevDirectory> {
+  const path = dataDir ?? mkdtempSync(join(tmpdir(), "davit-"));
+  if (dataDir === undefined) undo.push(() => rmSync(path, { recursive: true, force: true }));
+  const directory = DevDirectory.take(path, instance);
+  undo.push(() => directory.release());
+  const left = directory.leftover?.redis;
+  if (left?.pid !== undefined) await endLeftoverRedis(left.url, left.pid);
+  return directory;
+}
+
+async function startReceiver(undo: Undo): Promise<{ readonly receiver: Receiver; readonly url: string }> {
+  const receiver = new Receiver();
+  const url = await receiver.start();
+  undo.push(() => receiver.stop());
+  return { receiver, url };
+}
+
+/** @returns its URL */
+async function startRedis(directory: DevDirectory, undo: Undo): Promise<string> {
+  const redis = await startEmbeddedRedis(join(directory.path, "redis"));
+  undo.push(() => redis.stop());
+  directory.update({ redis: { url: redis.url, pid: redis.pid } });
+  return redis.url;
+}

@@ -1,0 +1,111 @@
+import type { Backlog, Ledger } from "../custody/port.ts";
+import type { Metrics } from "../observability/metrics.ts";
+import type { RouteEntry } from "../routes/entry.ts";
+
+export interface BacklogMonitorOptions {
+  readonly ledgerFor: (namespace: string) => Pick<Ledger, "stats">;
+  readonly metrics: Metrics;
+  /** Time between looks, ms. Default 1,000. */
+  readonly intervalMs?: number;
+}
+
+/** Destinations asked for in one script. */
+const PAGE = 500;
+
+/** Looks at what lies in custody per route: for the limit `maxBacklog`, and for the gauges, which so survive that no worker runs. */
+export class BacklogMonitor {
+  readonly #options: BacklogMonitorOptions;
+  #routes: readonly RouteEntry[] = [];
+  #byRoute = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: BacklogMonitorOptions) {
+    this.#options = options;
+  }
+
+  /** Looks at these routes from now on; series of routes that are gone go. */
+  update(routes: readonly RouteEntry[]): void {
+    const names = new Set(routes.map(nameOf));
+    for (const entry of this.#routes) if (!names.has(nameOf(entry))) this.#forget(entry);
+    this.#routes = routes;
+  }
+
+  /** Events of a route that are not final yet, as last seen. */
+  of(route: string): number {
+    return this.#byRoute.get(route) ?? 0;
+  }
+
+  start(): void {
+    const again = async (): Promise<void> => {
+      await this.look();
+      if (this.#timer !== undefined) this.#timer = setTimeout(() => void again(), this.#options.intervalMs ?? 1_000);
+    };
+    this.#timer = setTimeout(() => void again(), 0);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** One look. While the store does not answer, the last figures stand; `davit_redis_up` says so. */
+  async look(): Promise<void> {
+    const routes = this.#routes;
+    const byRoute = new Map<string, number>();
+    for (const namespace of new Set(routes.map((entry) => entry.namespace))) {
+      const entries = routes.filter((entry) => entry.namespace === namespace);
+      const ids = entries.flatMap(({ destinations }) => destinations.map(({ id }) => id));
+      const stats = await this.#stats(namespace, ids).catch(() => undefined);
+      for (const entry of entries) {
+        const sum = stats && add(entry.destinations.flatMap(({ id }) => stats.get(id) ?? []));
+        byRoute.set(entry.route, sum ? sum.waiting + sum.active + sum.delayed : this.of(entry.route));
+        // Not for a route that went while we asked: its series would stay for ever.
+        if (sum && this.#routes.includes(entry)) this.#show(entry, sum);
+      }
+    }
+    this.#byRoute = byRoute;
+  }
+
+  async #stats(namespace: string, ids: readonly string[]): Promise<ReadonlyMap<string, Backlog>> {
+    const ledger = this.#options.ledgerFor(namespace);
+    const all = new Map<string, Backlog>();
+    for (let at = 0; at < ids.length; at += PAGE) {
+      for (const [id, backlog] of await ledger.stats(ids.slice(at, at + PAGE))) all.set(id, backlog);
+    }
+    return all;
+  }
+
+  #show({ namespace, name: route }: RouteEntry, sum: Backlog): void {
+    const { queueEvents, queueOldestAge } = this.#options.metrics;
+    for (const state of ["waiting", "active", "delayed", "dead"] as const) {
+      queueEvents.set({ namespace, route, state }, sum[state]);
+    }
+    queueOldestAge.set({ namespace, route, state: "waiting" }, sum.oldestWaitingSeconds);
+    queueOldestAge.set({ namespace, route, state: "delayed" }, sum.oldestDelayedSeconds);
+  }
+
+  #forget({ namespace, name: route }: RouteEntry): void {
+    const { queueEvents, queueOldestAge } = this.#options.metrics;
+    for (const state of ["waiting", "active", "delayed", "dead"]) {
+      queueEvents.remove({ namespace, route, state });
+      queueOldestAge.remove({ namespace, route, state });
+    }
+  }
+}
+
+function add(all: readonly Backlog[]): Backlog {
+  const sum = { waiting: 0, active: 0, delayed: 0, dead: 0, oldestWaitingSeconds: 0, oldestDelayedSeconds: 0 };
+  for (const one of all) {
+    sum.waiting += one.waiting;
+    sum.active += one.active;
+    sum.delayed += one.delayed;
+    sum.dead += one.dead;
+    sum.oldestWaitingSeconds = Math.max(sum.oldestWaitingSeconds, one.oldestWaitingSeconds);
+    sum.oldestDelayedSeconds = Math.max(sum.oldestDelayedSeconds, one.oldestDelayedSeconds);
+  }
+  return sum;
+}
+
+function nameOf({ namespace, name }: RouteEntry): string {
+  return `${namespace}/${name}`;
+}
