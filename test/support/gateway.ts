@@ -54,7 +54,9 @@ async function exchange(
     socket.setTimeout(40);
   });
   socket.on("error", () => undefined);
-  const closed = once(socket, "close");
+  const closed = new Promise((resolve) => {
+    socket.on("close", resolve);
+  });
   socket.write(bytes);
   if (halfClose) socket.end();
   await closed;
