@@ -62,6 +62,11 @@ export class Admission {
     if (usage) usage.inFlight -= 1;
   }
 
+  /** Forgets a route that is gone. What it still has in flight is given back to nobody. */
+  forget(route: string): void {
+    this.#usage.delete(route);
+  }
+
   /** Requests of all routes in this process. */
   inFlight(): number {
     let sum = 0;

@@ -13,6 +13,7 @@ import { identify } from "./dedupe-mark.ts";
 import { keptHeaders } from "./kept-headers.ts";
 import { checkPayload, eventTypeOf, LazyJson } from "./payload.ts";
 import { prepareRoute, type PreparedRoute } from "./prepared-route.ts";
+import { removeRouteMeters } from "./route-meters.ts";
 import { REFUSALS, type GatewayReason, type Outcome } from "./refusals.ts";
 import { RejectionTrail } from "./rejection-trail.ts";
 import { RequestView } from "./request-view.ts";
@@ -75,9 +76,10 @@ export class Ingest {
     );
   }
 
-  /** Requests between admission and answer. */
-  inFlight(): number {
-    return this.#admission.inFlight();
+  /** Forgets the limits and series of a route that is gone. */
+  forget({ route, namespace, name }: RouteEntry): void {
+    this.#admission.forget(route);
+    removeRouteMeters(this.#options.metrics, namespace, name);
   }
 
   /** Prepares a route's entry ahead of its first request. `undefined`, and one log line, when it cannot be used. */
@@ -125,7 +127,9 @@ export class Ingest {
       done: false,
     };
     const turned = this.#admit(exchange);
-    if (turned) return this.#refuse(exchange, turned.reason, REFUSALS[turned.reason].reason, turned.retryAfter);
+    if (turned) return this.#refuse(exchange, turned.reason, turned.reason, turned.retryAfter);
+    if (request.readableEnded)
+      return this.#unexpected(exchange, new Error("the body was read before the gateway saw it"));
     if (target.expectsContinue) response.writeContinue();
     readBody(request, entry.limits.maxBodyBytes, (result) => this.#guard(exchange, () => this.#take(exchange, result)));
   }

@@ -50,3 +50,13 @@ function begin<T extends Counting>(series: T): T {
   series.inc(0);
   return series;
 }
+
+/** Removes the series of a route that is gone. */
+export function removeRouteMeters(metrics: Metrics, namespace: string, route: string): void {
+  for (const outcome of OUTCOMES) metrics.ingestRequests.remove(namespace, route, outcome);
+  for (const key of ["current", "previous", "next"]) metrics.verifications.remove(namespace, route, "ok", key);
+  metrics.verifications.remove(namespace, route, "refused", "");
+  for (const series of [metrics.eventsAccepted, metrics.duplicates, metrics.ingestDuration, metrics.ingestAge]) {
+    series.remove(namespace, route);
+  }
+}

@@ -62,8 +62,13 @@ export interface GatewayOptions {
 export interface Gateway {
   /** Not listening yet. */
   readonly server: Server;
-  /** Takes a request for a route that the caller has matched itself, as a mounted app does. */
-  ingest(request: IncomingMessage, response: ServerResponse, entry: RouteEntry): void;
+  /** Prepares the routes that the table now serves, so that no request pays for it, and forgets those that are gone. */
+  update(entries: readonly RouteEntry[]): void;
+  /**
+   * Takes a request for a route that the caller has matched itself, as a mounted app does; nothing may have read its body.
+   * @param pathAndQuery as received; default `request.url`, from which a mounting app has cut its own path
+   */
+  ingest(request: IncomingMessage, response: ServerResponse, entry: RouteEntry, pathAndQuery?: string): void;
   /** For `/readyz`. */
   readiness(): Readiness;
   /** Not ready any more; requests are still taken, and their connections closed. Call it before {@link Gateway.close}, while traffic moves away. */
@@ -103,8 +108,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   });
   return {
     server,
-    ingest: (request, response, entry) =>
-      ingest.handle(request, response, entry, { pathAndQuery: request.url ?? "", expectsContinue: false }),
+    update: routesOf(ingest),
+    ingest: (request, response, entry, pathAndQuery = request.url ?? "") =>
+      ingest.handle(request, response, entry, { pathAndQuery, expectsContinue: false }),
     readiness: () => readinessOf(options, draining),
     drain: () => {
       draining = true;
@@ -133,6 +139,16 @@ function ingestOptions(options: GatewayOptions, draining: () => boolean): Constr
     statuses: options.statuses ?? {},
     keepSignatureAs: options.keepSignatureAs,
     draining,
+  };
+}
+
+function routesOf(ingest: Ingest): Gateway["update"] {
+  let served: readonly RouteEntry[] = [];
+  return (entries) => {
+    const routes = new Set(entries.map((entry) => entry.route));
+    for (const entry of served) if (!routes.has(entry.route)) ingest.forget(entry);
+    for (const entry of entries) ingest.prepare(entry);
+    served = entries;
   };
 }
 

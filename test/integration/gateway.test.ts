@@ -391,6 +391,31 @@ describe("what is left of a request", () => {
 });
 
 describe("the life of a gateway", () => {
+  it("shows the series of a route at 0 from its start, and none once it is gone", async () => {
+    const entry = routeEntry();
+    const { gateway, metrics } = await start([entry]);
+    gateway.update([entry]);
+    const text = await metrics.registry.metrics();
+    expect(text).toContain('davit_ingest_requests_total{namespace="shop",route="push",outcome="accepted"} 0');
+    expect(text).toContain('davit_verifications_total{namespace="shop",route="push",result="ok",key="next"} 0');
+    gateway.update([]);
+    expect(await metrics.registry.metrics()).not.toContain('route="push"');
+  });
+
+  it("takes requests that an app has matched itself, and answers 503 when that app has eaten the body", async () => {
+    const entry = githubRoute();
+    const app = express();
+    const gateway = await start([], { app: app as RequestListener });
+    app.post("/mine", (request, response) => gateway.gateway.ingest(request, response, entry, request.originalUrl));
+    app.post("/eaten", express.raw({ type: () => true }), (request, response) =>
+      gateway.gateway.ingest(request, response, entry),
+    );
+    const headers = signed(GITHUB, "{}");
+    expect(await post(gateway, "/mine", { body: "{}", headers })).toMatchObject({ status: 202 });
+    expect(await post(gateway, "/eaten", { body: "{}", headers })).toMatchObject({ status: 503 });
+    expect(gateway.inbox.claimed).toHaveLength(1);
+  });
+
   it("is not ready without a durable store, with a wrong clock, or while it drains", async () => {
     let health = HEALTHY;
     const { gateway } = await start([], { health: () => health });
