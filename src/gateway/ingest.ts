@@ -244,6 +244,7 @@ export class Ingest {
     );
     if (outcome === "new") route.meters.accepted.inc();
     else route.meters.duplicates.inc();
+    if (outcome === "revived") route.meters.replayed.inc();
     this.#finish(exchange, outcome === "new" ? "accepted" : outcome);
   }
 

@@ -54,7 +54,12 @@ export function prepareRoute(entry: RouteEntry, metrics: Metrics): PreparedRoute
     verifier,
     keys: entry.keys.map(({ value, ...key }) => ({ ...key, secret: Buffer.from(value, "base64") })),
     policy,
-    weakPolicy: { ...policy, windowMs: dedupe.weakWindowMs, earlierWindows: [] },
+    // Without sources the weak window is the one that counts, and the earlier windows are its.
+    weakPolicy: {
+      ...policy,
+      windowMs: dedupe.weakWindowMs,
+      earlierWindows: dedupe.sources.length === 0 ? dedupe.earlierWindows : [],
+    },
     payload: compilePayload(entry.payload),
     dedupe: compileDedupe(entry, verifier.signedIdHeader),
     headers: compileKeptHeaders(entry, preset?.showHeaders ?? [], verifier.secretHeaders),

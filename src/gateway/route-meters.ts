@@ -26,6 +26,7 @@ export interface RouteMeters {
   readonly unverified: Counting;
   readonly accepted: Counting;
   readonly duplicates: Counting;
+  readonly replayed: Counting;
   readonly duration: { observe(seconds: number): void };
   readonly age: { observe(seconds: number): void };
 }
@@ -41,6 +42,7 @@ export function routeMeters(metrics: Metrics, namespace: string, route: string):
     unverified: begin(metrics.verifications.labels(namespace, route, "refused", "")),
     accepted: begin(metrics.eventsAccepted.labels(namespace, route)),
     duplicates: begin(metrics.duplicates.labels(namespace, route)),
+    replayed: begin(metrics.replayed.labels(namespace, route)),
     duration: metrics.ingestDuration.labels(namespace, route),
     age: metrics.ingestAge.labels(namespace, route),
   };
@@ -56,7 +58,13 @@ export function removeRouteMeters(metrics: Metrics, namespace: string, route: st
   for (const outcome of OUTCOMES) metrics.ingestRequests.remove(namespace, route, outcome);
   for (const key of ["current", "previous", "next"]) metrics.verifications.remove(namespace, route, "ok", key);
   metrics.verifications.remove(namespace, route, "refused", "");
-  for (const series of [metrics.eventsAccepted, metrics.duplicates, metrics.ingestDuration, metrics.ingestAge]) {
+  for (const series of [
+    metrics.eventsAccepted,
+    metrics.duplicates,
+    metrics.replayed,
+    metrics.ingestDuration,
+    metrics.ingestAge,
+  ]) {
     series.remove(namespace, route);
   }
 }

@@ -174,13 +174,28 @@ describe("an accepted request", () => {
       prefix: "sha256=",
       signedContent: "{body}",
     } as const;
-    const gateway = await start([routeEntry({ verification: hmac, dedupe: { ...routeEntry().dedupe, sources: [] } })]);
+    const earlierWindows = [{ windowMs: 60_000, until: Date.now() + 60_000 }];
+    const dedupe = { ...routeEntry().dedupe, sources: [], earlierWindows };
+    const gateway = await start([routeEntry({ verification: hmac, dedupe })]);
     const headers = signed(hmac, "{}");
     const upper = headers["x-signature"]?.replace(/[0-9a-f]{64}/, (hex) => hex.toUpperCase()) ?? "";
     await post(gateway, "/push", { body: "{}", headers });
     await post(gateway, "/push", { body: "{}", headers: { "x-signature": upper } });
     expect(gateway.inbox.claimed).toHaveLength(1);
-    expect(gateway.inbox.claimed[0]).toMatchObject({ mark: { weak: true }, policy: { windowMs: 600_000 } });
+    expect(gateway.inbox.claimed[0]).toMatchObject({
+      mark: { weak: true },
+      policy: { windowMs: 600_000, earlierWindows },
+    });
+  });
+
+  it("answers a redelivery that revived dead copies as replayed, and counts it", async () => {
+    const gateway = await start([routeEntry()]);
+    const headers = signed(QUEUE_PUSH, "{}");
+    await post(gateway, "/push", { body: "{}", headers });
+    gateway.inbox.reviving = true;
+    await post(gateway, "/push", { body: "{}", headers });
+    const text = await gateway.metrics.registry.metrics();
+    expect(text).toContain('davit_replayed_total{namespace="shop",route="push"} 1');
   });
 
   it("takes svix-id and webhook-id for the same id", async () => {

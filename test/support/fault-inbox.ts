@@ -16,6 +16,8 @@ export class FaultInbox implements Inbox {
   readonly rejections: Rejection[] = [];
   /** The next claims fail with this code, or never answer. */
   fault: CustodyErrorCode | "hang" | "bug" | undefined;
+  /** Known deliveries are answered as revived instead of duplicate. */
+  reviving = false;
   readonly #marks = new Map<string, string>();
 
   async claim(event: NewEvent): Promise<ClaimResult> {
@@ -24,7 +26,7 @@ export class FaultInbox implements Inbox {
     if (this.fault !== undefined) throw new CustodyError(this.fault, "injected");
     const mark = event.mark && event.mark.key.toString("hex") + (event.mark.bodyHash?.toString("hex") ?? "");
     const known = mark === undefined ? undefined : this.#marks.get(mark);
-    if (known !== undefined) return { outcome: "duplicate", id: known };
+    if (known !== undefined) return { outcome: this.reviving ? "revived" : "duplicate", id: known };
     if (mark !== undefined) this.#marks.set(mark, event.id);
     this.claimed.push(event);
     return { outcome: "new", id: event.id };
