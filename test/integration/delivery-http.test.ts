@@ -64,6 +64,8 @@ const post = (origin: string, overrides: Partial<OutgoingRequest> = {}): Outgoin
 });
 const statusOf = (result: SendResult): number | undefined => (result.type === "response" ? result.status : undefined);
 const codeOf = (result: SendResult): string | undefined => (result.type === "error" ? result.code : undefined);
+/** Waits for what must come about, with patience for a busy machine. */
+const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 20_000, interval: 5 });
 /** undici uses a connection again one turn of the event loop after its response. */
 const freed = () => new Promise((resolve) => setTimeout(resolve, 5));
 const readBody = async (request: IncomingMessage): Promise<string> => {
@@ -146,7 +148,7 @@ describe("a request", () => {
     });
     const result = await createSender().send(post(origin));
     expect(result).toMatchObject({ type: "response", status: 200, head: "y".repeat(2_048) });
-    await vi.waitFor(() => expect(closed).toBe(true));
+    await until(() => expect(closed).toBe(true));
   });
 
   it("opens no more connections to an origin than allowed; the others wait and go out", async () => {
@@ -175,7 +177,7 @@ describe("a request", () => {
     );
     const sender = createSender({ maxOrigins: 2 });
     for (const { origin } of servers) expect(statusOf(await sender.send(post(origin)))).toBe(200);
-    await vi.waitFor(() =>
+    await until(() =>
       expect(servers.map(({ sockets }) => sockets[0]?.readyState === "open")).toEqual([false, true, true]),
     );
   });
@@ -185,7 +187,7 @@ describe("the timeout", () => {
   it("covers a server that never answers", async () => {
     const { origin, sockets } = await serveRaw(() => undefined);
     expect(codeOf(await createSender().send(post(origin, { timeoutMs: 150 })))).toBe("timeout");
-    await vi.waitFor(() => expect(sockets[0]?.readyState).not.toBe("open"));
+    await until(() => expect(sockets[0]?.readyState).not.toBe("open"));
   });
 
   it("covers the body, also while it trickles", async () => {
@@ -206,12 +208,12 @@ describe("the timeout", () => {
     });
     const sender = createSender({ connections: 1 });
     const first = sender.send(post(origin, { body: Buffer.from("first") }));
-    await vi.waitFor(() => expect(release.length).toBe(1));
+    await until(() => expect(release.length).toBe(1));
     expect(codeOf(await sender.send(post(origin, { body: Buffer.from("late"), timeoutMs: 100 })))).toBe("timeout");
     release[0]?.();
     expect(statusOf(await first)).toBe(200);
     const third = sender.send(post(origin, { body: Buffer.from("third") }));
-    await vi.waitFor(() => expect(release.length).toBe(2));
+    await until(() => expect(release.length).toBe(2));
     release[1]?.();
     expect(statusOf(await third)).toBe(200);
     expect(bodies).toEqual(["first", "third"]);
@@ -352,7 +354,7 @@ describe("the moment of the write", () => {
       return { signal: controller.signal, abort: () => controller.abort() };
     })();
     const written = sender.send(post(origin, { signal, body: Buffer.from("written") }));
-    await vi.waitFor(() => expect(release.length).toBe(1));
+    await until(() => expect(release.length).toBe(1));
     const queued = sender.send(post(origin, { signal, body: Buffer.from("queued") }));
     abort();
     expect(await queued).toEqual({ type: "notSent" });
@@ -392,9 +394,9 @@ describe("a worker over HTTP", () => {
       destinations: new Map([[id, destination]]),
     });
     await worker.start();
-    await vi.waitFor(() => expect(release.length).toBe(2));
+    await until(() => expect(release.length).toBe(2));
     const stopping = worker.stop();
-    await vi.waitFor(() => expect(outbox.settled.map(({ outcome }) => outcome)).toEqual(["handedBack", "handedBack"]));
+    await until(() => expect(outbox.settled.map(({ outcome }) => outcome)).toEqual(["handedBack", "handedBack"]));
     for (const finish of release) finish();
     await stopping;
     expect(outbox.settled.map(({ outcome }) => outcome)).toEqual([

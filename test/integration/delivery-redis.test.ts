@@ -10,6 +10,9 @@ import { HttpSender } from "../../src/egress/http-sender.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 import { workerDestination } from "../support/worker-destination.ts";
 
+/** Waits for what must come about, with patience for a busy machine. */
+const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 20_000, interval: 5 });
+
 describe("a worker on Redis", () => {
   let redis: TestRedis;
   beforeAll(async () => {
@@ -88,11 +91,11 @@ describe("a worker on Redis", () => {
     const { claim, worker, stats } = await chain(workerDestination({ target: { type: "http", url } }));
     const before = await claim(300);
     await worker();
-    await vi.waitFor(() => expect(seen.length).toBe(300), 20_000);
+    await until(() => expect(seen.length).toBe(300));
     const after = await claim(50);
-    await vi.waitFor(() => expect(seen.length).toBe(350), 20_000);
+    await until(() => expect(seen.length).toBe(350));
     expect(new Set(seen)).toEqual(new Set([...before, ...after]));
-    await vi.waitFor(async () => expect(await stats()).toMatchObject({ waiting: 0, active: 0, delayed: 0, dead: 0 }));
+    await until(async () => expect(await stats()).toMatchObject({ waiting: 0, active: 0, delayed: 0, dead: 0 }));
   });
 
   it("retries by the schedule, and puts what keeps failing with the dead letters, with what the destination said", async () => {
@@ -101,7 +104,7 @@ describe("a worker on Redis", () => {
     const { claim, worker, stats, ledger } = await chain(workerDestination({ target: { type: "http", url }, retry }));
     await worker();
     const [id = ""] = await claim(1);
-    await vi.waitFor(async () => expect(await stats()).toMatchObject({ dead: 1 }), 20_000);
+    await until(async () => expect(await stats()).toMatchObject({ dead: 1 }));
     expect(seen).toEqual([id, id, id]);
     const event = await ledger.event(id);
     expect(event?.copies[0]?.attempts.map(({ action, status }) => [action, status])).toEqual([
@@ -132,9 +135,9 @@ describe("a worker on Redis", () => {
     const { claim, worker } = await chain(workerDestination({ target: { type: "http", url }, concurrency: 5 }));
     const [first] = await Promise.all([worker(), worker()]);
     const ids = await claim(200);
-    await vi.waitFor(() => expect(seen.length).toBeGreaterThan(30), 20_000);
+    await until(() => expect(seen.length).toBeGreaterThan(30));
     await first.stop();
-    await vi.waitFor(() => expect(new Set(seen).size).toBe(200), 20_000);
+    await until(() => expect(new Set(seen).size).toBe(200));
     expect(seen.toSorted()).toEqual(ids.toSorted());
     expect(most).toBeLessThanOrEqual(5);
   });

@@ -10,6 +10,8 @@ import { FaultOutbox } from "../support/fault-outbox.ts";
 import { workerDestination } from "../support/worker-destination.ts";
 
 const ok: AttemptResult = { type: "response", status: 200, head: "", durationMs: 1 };
+/** Waits for what must come about, with patience for a busy machine. */
+const until = (check: () => void) => vi.waitFor(check, { timeout: 20_000, interval: 5 });
 const tick = () => new Promise((resolve) => setTimeout(resolve, 1));
 
 /** Real time, plus what a test adds. */
@@ -77,10 +79,10 @@ describe("the drain loop", () => {
     const { attempt, sent } = answering();
     outbox.put(ID, 300);
     await startWorker(outbox, attempt);
-    await vi.waitFor(() => expect(outbox.settled.length).toBe(300));
+    await until(() => expect(outbox.settled.length).toBe(300));
     expect(new Set(sent).size).toBe(300);
     expect(sent.length).toBe(300);
-    await vi.waitFor(() => expect(outbox.dones).toBeGreaterThan(0));
+    await until(() => expect(outbox.dones).toBeGreaterThan(0));
     expect(outbox.yielded).toEqual([]);
   });
 
@@ -100,7 +102,7 @@ describe("the drain loop", () => {
       },
       { list: [destination] },
     );
-    await vi.waitFor(() => expect(outbox.settled.length).toBe(30));
+    await until(() => expect(outbox.settled.length).toBe(30));
     expect(most).toBe(3);
     expect(outbox.turns.some(({ settles, takes }) => settles.length > 0 && takes.some(({ want }) => want > 0))).toBe(
       true,
@@ -115,7 +117,7 @@ describe("the drain loop", () => {
     const { attempt } = answering();
     for (const { entry } of list) outbox.put(entry.id, 200);
     await startWorker(outbox, attempt, { list });
-    await vi.waitFor(() => expect(outbox.settled.length).toBe(600));
+    await until(() => expect(outbox.settled.length).toBe(600));
     for (const { settles, takes } of outbox.turns) {
       expect(settles.length).toBeLessThanOrEqual(64);
       expect(takes.reduce((sum, { want }) => sum + want, 0)).toBeLessThanOrEqual(64);
@@ -130,15 +132,19 @@ describe("the drain loop", () => {
     outbox.turn = async (request) => {
       most = Math.max(most, ++flying);
       try {
+        // Long enough for outcomes to arrive meanwhile.
+        await new Promise((resolve) => setTimeout(resolve, 5));
         return await turn(request);
       } finally {
         flying -= 1;
       }
     };
-    const { attempt } = answering();
     outbox.put(ID, 200);
-    await startWorker(outbox, attempt);
-    await vi.waitFor(() => expect(outbox.settled.length).toBe(200));
+    await startWorker(outbox, async ({ sequence }) => {
+      await new Promise((resolve) => setTimeout(resolve, 1 + (sequence % 7)));
+      return ok;
+    });
+    await until(() => expect(outbox.settled.length).toBe(200));
     expect(most).toBe(1);
   });
 
@@ -147,11 +153,11 @@ describe("the drain loop", () => {
     const { attempt, calls } = manualAttempt();
     outbox.put(ID, 1);
     await startWorker(outbox, attempt);
-    await vi.waitFor(() => expect(calls.length).toBe(1));
+    await until(() => expect(calls.length).toBe(1));
     outbox.put(ID, 1);
-    await vi.waitFor(() => expect(calls.length).toBe(2));
+    await until(() => expect(calls.length).toBe(2));
     for (const call of calls) call.finish(ok);
-    await vi.waitFor(() => expect(outbox.settled.length).toBe(2));
+    await until(() => expect(outbox.settled.length).toBe(2));
   });
 
   it("serves a destination that found no slot as soon as one is free", async () => {
@@ -162,11 +168,11 @@ describe("the drain loop", () => {
     const { attempt, calls } = manualAttempt();
     for (const { entry } of list) outbox.put(entry.id, 1);
     await startWorker(outbox, attempt, { list, slots: 2 });
-    await vi.waitFor(() => expect(calls.length).toBe(2));
+    await until(() => expect(calls.length).toBe(2));
     await tick();
     expect(calls.length).toBe(2);
     calls[0]?.finish(ok);
-    await vi.waitFor(() => expect(calls.length).toBe(3));
+    await until(() => expect(calls.length).toBe(3));
     for (const call of calls) call.finish(ok);
   });
 
@@ -192,16 +198,16 @@ describe("the drain loop", () => {
       },
       { list: [hanging, healthy], slots: 8, clock },
     );
-    await vi.waitFor(() => expect(hung.length).toBe(4));
+    await until(() => expect(hung.length).toBe(4));
     clock.shift += 1_100;
     outbox.put(hanging.entry.id, 20);
     outbox.put(healthy.entry.id, 20);
-    await vi.waitFor(() => expect(delivered).toBe(20));
+    await until(() => expect(delivered).toBe(20));
     expect(hung.length).toBe(4);
     for (const finish of hung) finish(ok);
-    await vi.waitFor(() => expect(hung.length).toBeGreaterThan(4));
+    await until(() => expect(hung.length).toBeGreaterThan(4));
     const settling = setInterval(() => hung.splice(0).forEach((finish) => finish(ok)), 5);
-    await vi.waitFor(() => expect(outbox.settled.length).toBe(44));
+    await until(() => expect(outbox.settled.length).toBe(44));
     clearInterval(settling);
   });
 
@@ -212,14 +218,14 @@ describe("the drain loop", () => {
     outbox.rehand = false;
     outbox.put(ID, 17);
     await startWorker(outbox, attempt, { clock });
-    await vi.waitFor(() => expect(calls.length).toBe(16));
+    await until(() => expect(calls.length).toBe(16));
     clock.shift += 5_000;
-    await vi.waitFor(() => expect(outbox.yielded.length).toBe(1));
+    await until(() => expect(outbox.yielded.length).toBe(1));
     for (const call of calls.slice(0, 16)) call.finish(ok);
-    await vi.waitFor(() => expect(outbox.settled.length).toBe(16));
+    await until(() => expect(outbox.settled.length).toBe(16));
     expect(calls.length).toBe(16);
     outbox.handTicket(ID);
-    await vi.waitFor(() => expect(calls.length).toBe(17));
+    await until(() => expect(calls.length).toBe(17));
     calls[16]?.finish(ok);
   });
 
@@ -229,7 +235,7 @@ describe("the drain loop", () => {
     outbox.doneAnswer = "more";
     outbox.put(ID, 1);
     await startWorker(outbox, attempt);
-    await vi.waitFor(() => expect(outbox.settled.length).toBe(1));
+    await until(() => expect(outbox.settled.length).toBe(1));
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(outbox.dones).toBeLessThan(10);
     outbox.doneAnswer = undefined;
@@ -241,11 +247,11 @@ describe("the drain loop", () => {
     const { attempt, calls } = manualAttempt();
     outbox.put(ID, 1);
     await startWorker(outbox, attempt, { clock });
-    await vi.waitFor(() => expect(calls.length).toBe(1));
+    await until(() => expect(calls.length).toBe(1));
     await new Promise((resolve) => setTimeout(resolve, 50));
     const before = outbox.turns.length;
     clock.shift += 750;
-    await vi.waitFor(() => expect(outbox.turns.length).toBeGreaterThan(before));
+    await until(() => expect(outbox.turns.length).toBeGreaterThan(before));
     expect(outbox.turns.at(-1)?.takes.map(({ destination }) => destination)).toEqual([ID]);
     calls[0]?.finish(ok);
   });
@@ -256,7 +262,7 @@ describe("the drain loop", () => {
     const { attempt } = answering();
     outbox.put(ID, 500);
     await startWorker(outbox, attempt, { list });
-    await vi.waitFor(() => expect(outbox.settled.length).toBe(500));
+    await until(() => expect(outbox.settled.length).toBe(500));
     expect(outbox.widened[0]).toEqual({ destination: ID, slots: 4 });
   });
 
@@ -265,7 +271,7 @@ describe("the drain loop", () => {
     const { attempt } = answering();
     outbox.put(ID, 70);
     await startWorker(outbox, attempt);
-    await vi.waitFor(() => expect(outbox.dones).toBe(1));
+    await until(() => expect(outbox.dones).toBe(1));
     const started = outbox.turns
       .flatMap(({ takes }) => takes.map((take) => take.started))
       .filter((g) => g !== undefined);
@@ -288,7 +294,7 @@ describe("outcomes", () => {
     );
     const metrics = createMetrics();
     await startWorker(outbox, attempt, { logger, list, metrics });
-    await vi.waitFor(() => expect(outbox.settled.length).toBe(2));
+    await until(() => expect(outbox.settled.length).toBe(2));
     const settle = outbox.settled.find(({ eventId }) => eventId === "event-1");
     expect(settle).toMatchObject({
       outcome: "retry",
@@ -302,7 +308,7 @@ describe("outcomes", () => {
         delaySource: "retry_after",
       },
     });
-    await vi.waitFor(() =>
+    await until(() =>
       expect(lines.map(({ msg }) => msg)).toContain("original released after confirmation; others continued"),
     );
     expect(lines.map(({ msg }) => msg)).toContain(
@@ -322,7 +328,7 @@ describe("outcomes", () => {
     const { attempt, sent } = answering(() => ({ type: "response", status: 500, head: "", durationMs: 1 }));
     outbox.put(ID, 1);
     await startWorker(outbox, attempt, { list: [workerDestination({ retry })] });
-    await vi.waitFor(() => expect(outcomes(outbox)).toEqual(["retry", "retry", "retry", "dead"]));
+    await until(() => expect(outcomes(outbox)).toEqual(["retry", "retry", "retry", "dead"]));
     expect(sent.length).toBe(4);
     expect(outbox.settled[3]?.record).toMatchObject({ action: "dead", reason: "AttemptsExhausted", attempt: 4 });
   });
@@ -340,7 +346,7 @@ describe("outcomes", () => {
         durationMs: 1,
       });
     });
-    await vi.waitFor(() => expect(outbox.settled.length).toBe(2));
+    await until(() => expect(outbox.settled.length).toBe(2));
     expect(outbox.settled.find(({ eventId }) => eventId === "event-1")?.outcome).toBe("retry");
     const dead = outbox.settled.find(({ eventId }) => eventId === "event-2");
     expect(dead).toMatchObject({ outcome: "dead", record: { reason: "Unrecoverable" } });
@@ -353,7 +359,7 @@ describe("outcomes", () => {
     outbox.put(ID, 1, { eventType: "invoice.paid" });
     outbox.put(ID, 1, { eventType: "order.created" });
     await startWorker(outbox, attempt, { list: [workerDestination({ eventTypes: ["order.*"] })] });
-    await vi.waitFor(() => expect(outbox.settled.length).toBe(2));
+    await until(() => expect(outbox.settled.length).toBe(2));
     expect(new Set(outcomes(outbox))).toEqual(new Set(["ignored", "delivered"]));
     expect(sent).toEqual(["event-2"]);
   });
@@ -365,12 +371,12 @@ describe("outcomes", () => {
     outbox.put(suspended.entry.id, 1);
     const { attempt, sent } = answering();
     const worker = await startWorker(outbox, attempt, { list: [suspended] });
-    await vi.waitFor(() => expect(outbox.postponed.length).toBe(2));
+    await until(() => expect(outbox.postponed.length).toBe(2));
     expect(outbox.turns.flatMap(({ takes }) => takes.map(({ want }) => want)).every((want) => want === 0)).toBe(true);
     expect(sent).toEqual([]);
     worker.update(new Map([[ID, workerDestination()]]));
     outbox.handTicket(ID);
-    await vi.waitFor(() => expect(sent.length).toBe(1));
+    await until(() => expect(sent.length).toBe(1));
   });
 
   it("parks a copy whose destination went away between turn and answer", async () => {
@@ -380,10 +386,10 @@ describe("outcomes", () => {
     const { attempt, sent } = answering();
     outbox.put(ID, 1);
     const worker = await startWorker(outbox, attempt);
-    await vi.waitFor(() => expect(outbox.turns.length).toBe(1));
+    await until(() => expect(outbox.turns.length).toBe(1));
     worker.update(new Map());
     open();
-    await vi.waitFor(() => expect(outbox.settled[0]).toMatchObject({ outcome: "parked", delayMs: 5_000 }));
+    await until(() => expect(outbox.settled[0]).toMatchObject({ outcome: "parked", delayMs: 5_000 }));
     expect(sent).toEqual([]);
   });
 
@@ -400,11 +406,11 @@ describe("outcomes", () => {
       },
       { list: [workerDestination({ retry })] },
     );
-    await vi.waitFor(() => expect(seen.length).toBe(1));
+    await until(() => expect(seen.length).toBe(1));
     worker.update(
       new Map([[ID, workerDestination({ retry, target: { type: "http", url: "http://127.0.0.1:10/new" } })]]),
     );
-    await vi.waitFor(() => expect(seen).toEqual(["http://127.0.0.1:9/hook", "http://127.0.0.1:10/new"]));
+    await until(() => expect(seen).toEqual(["http://127.0.0.1:9/hook", "http://127.0.0.1:10/new"]));
   });
 });
 
@@ -418,7 +424,7 @@ describe("a store that fails", () => {
       outbox.fault = ({ settles }) => (settles.length > 0 && ++refusals <= 2 ? { type: "refused", code } : undefined);
       outbox.put(ID, 1);
       await startWorker(outbox, attempt);
-      await vi.waitFor(() => expect(outcomes(outbox)).toEqual(["delivered"]), 3_000);
+      await until(() => expect(outcomes(outbox)).toEqual(["delivered"]));
       expect(refusals).toBe(3);
       expect(sent.length).toBe(1);
     },
@@ -433,17 +439,17 @@ describe("a store that fails", () => {
     const { attempt, calls } = manualAttempt();
     outbox.put(ID, 1);
     await startWorker(outbox, attempt);
-    await vi.waitFor(() => expect(calls.length).toBe(1));
+    await until(() => expect(calls.length).toBe(1));
     let lost = 0;
     outbox.fault = ({ takes }) =>
       takes.some(({ want }) => want > 0) && lost++ === 0 ? { type: "lost", code: "Timeout" } : undefined;
     outbox.put(ID, 5);
-    await vi.waitFor(() => expect(calls.length).toBe(6), 3_000);
+    await until(() => expect(calls.length).toBe(6));
     expect(new Set(calls.map(({ id }) => id)).size).toBe(6);
     const adopt = outbox.turns.find((turn) => turn.adopt !== undefined)?.adopt?.get(ID);
     expect(adopt).toEqual([{ eventId: "event-1", fence: 1 }]);
     for (const call of calls) call.finish(ok);
-    await vi.waitFor(() => expect(outbox.settled.length).toBe(6), 3_000);
+    await until(() => expect(outbox.settled.length).toBe(6));
     expect(outbox.settled.every(({ record }) => record.attempt === 1)).toBe(true);
   });
 
@@ -455,7 +461,7 @@ describe("a store that fails", () => {
       settles.length > 0 && lost++ === 0 ? { type: "lost", code: "Timeout" } : undefined;
     outbox.put(ID, 40);
     await startWorker(outbox, attempt);
-    await vi.waitFor(() => expect(outbox.settled.length).toBe(40), 3_000);
+    await until(() => expect(outbox.settled.length).toBe(40));
     expect(sent.length).toBe(40);
   });
 
@@ -469,10 +475,10 @@ describe("a store that fails", () => {
     outbox.put(bad.entry.id, 1);
     outbox.put(ID, 50);
     await startWorker(outbox, attempt, { list: [bad, workerDestination()] });
-    await vi.waitFor(() => expect(outbox.settled.length).toBe(50), 3_000);
+    await until(() => expect(outbox.settled.length).toBe(50));
     expect(sent.length).toBe(50);
     broken = false;
-    await vi.waitFor(() => expect(outbox.settled.length).toBe(51), 3_000);
+    await until(() => expect(outbox.settled.length).toBe(51));
   });
 
   it("lets go of an outcome that was fenced off, and says so", async () => {
@@ -487,7 +493,7 @@ describe("a store that fails", () => {
     const { attempt, sent } = answering();
     outbox.put(ID, 1);
     await startWorker(outbox, attempt, { logger });
-    await vi.waitFor(() => expect(lines.join("")).toContain("outcome came too late"));
+    await until(() => expect(lines.join("")).toContain("outcome came too late"));
     expect(sent.length).toBe(1);
   });
 });
@@ -507,11 +513,11 @@ describe("the check before the write", () => {
     };
     outbox.put(ID, 1);
     await startWorker(outbox, attempt, { clock });
-    await vi.waitFor(() => expect(calls.length).toBe(2));
+    await until(() => expect(calls.length).toBe(2));
     expect(calls.map(({ written }) => written)).toEqual([false, true]);
     expect(outbox.settled[0]?.outcome).toBe("handedBack");
     calls[1]?.finish(ok);
-    await vi.waitFor(() => expect(outcomes(outbox)).toEqual(["handedBack", "delivered"]));
+    await until(() => expect(outcomes(outbox)).toEqual(["handedBack", "delivered"]));
     expect(outbox.settled[1]?.record.attempt).toBe(1);
   });
 
@@ -530,7 +536,7 @@ describe("the check before the write", () => {
       },
       { clock },
     );
-    await vi.waitFor(() => expect(outcomes(outbox)).toEqual(["handedBack", "delivered"]));
+    await until(() => expect(outcomes(outbox)).toEqual(["handedBack", "delivered"]));
   });
 });
 
@@ -545,10 +551,10 @@ describe("stopping", () => {
       });
     outbox.put(ID, 20);
     const worker = await startWorker(outbox, attempt);
-    await vi.waitFor(() => expect(written.length).toBe(8));
+    await until(() => expect(written.length).toBe(8));
     let stopped = false;
     const stopping = worker.stop().then(() => (stopped = true));
-    await vi.waitFor(() => expect(outcomes(outbox)).toEqual(Array.from({ length: 8 }, () => "handedBack")));
+    await until(() => expect(outcomes(outbox)).toEqual(Array.from({ length: 8 }, () => "handedBack")));
     expect(stopped).toBe(false);
     for (const finish of written) finish();
     await stopping;
@@ -565,12 +571,35 @@ describe("stopping", () => {
     const attempt = vi.fn<Attempt>(answering().attempt);
     outbox.put(ID, 3);
     const worker = await startWorker(outbox, attempt);
-    await vi.waitFor(() => expect(outbox.turns.length).toBe(1));
+    await until(() => expect(outbox.turns.length).toBe(1));
     const stopping = worker.stop();
     open();
     await stopping;
     expect(attempt).not.toHaveBeenCalled();
     expect(outcomes(outbox)).toEqual(["handedBack", "handedBack", "handedBack"]);
+  });
+
+  it("takes nothing while the store does not take its ticket back, and drops the ticket in the end", async () => {
+    const outbox = new FaultOutbox();
+    const clock = new ShiftedClock();
+    const { attempt, calls } = manualAttempt();
+    let refusedYields = 0;
+    outbox.yield = async () => {
+      refusedYields += 1;
+      throw new Error("refused");
+    };
+    outbox.put(ID, 40);
+    const worker = await startWorker(outbox, attempt, { clock });
+    await until(() => expect(calls.length).toBe(16));
+    const before = outbox.turns.length;
+    const stopping = worker.stop();
+    await until(() => expect(refusedYields).toBeGreaterThan(1));
+    for (const call of calls) call.finish(ok);
+    await until(() => expect(outbox.settled.length).toBe(16));
+    clock.shift += 5_001;
+    await stopping;
+    expect(outbox.turns.slice(before).flatMap(({ takes }) => takes.filter(({ want }) => want > 0))).toEqual([]);
+    expect(outbox.waiting(ID)).toBe(24);
   });
 
   it("refuses a write that would begin after it was told to stop", async () => {
@@ -584,7 +613,7 @@ describe("stopping", () => {
       await connected;
       return beforeWrite() ? ok : { type: "notSent" };
     });
-    await vi.waitFor(() => expect(begun).toBe(1));
+    await until(() => expect(begun).toBe(1));
     const stopping = worker.stop();
     connect();
     await stopping;
@@ -599,7 +628,7 @@ describe("stopping", () => {
       refusing && settles.length > 0 ? { type: "refused", code: "ReadOnly" } : undefined;
     outbox.put(ID, 1);
     const worker = await startWorker(outbox, attempt);
-    await vi.waitFor(() => expect(outbox.turns.some(({ settles }) => settles.length > 0)).toBe(true));
+    await until(() => expect(outbox.turns.some(({ settles }) => settles.length > 0)).toBe(true));
     const stopping = worker.stop();
     await new Promise((resolve) => setTimeout(resolve, 100));
     refusing = false;
