@@ -8,7 +8,9 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, 
  */
 export function parseDuration(text: string): number {
   if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) {
-    throw new RangeError(`"${text}" is not a duration: write a number and a unit (ms, s, m, h), for example 30s or 24h`);
+    throw new RangeError(
+      `"${text}" is not a duration: write a number and a unit (ms, s, m, h), for example 30s or 24h`,
+    );
   }
   let total = 0;
   for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) {
