@@ -223,6 +223,38 @@ describe("custody when Redis fails", () => {
     expect(durable.problems.join()).toContain(`${name} ${value}`);
   });
 
+  test("is not durable while its first append-only file is being written, and stays durable through later rewrites", async () => {
+    const slow = await startRedis({
+      durable: false,
+      args: ["--appendfsync", "always", "--rdb-key-save-delay", "2000"],
+    });
+    try {
+      const admin = slow.client();
+      await admin.mset(Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`k${i}`, "x"])));
+      await admin.config("SET", "appendonly", "yes");
+      const first = new RedisStore({ url: slow.url });
+      stops.push(async () => first.close());
+      expect((await first.start()).durable.problems.join()).toContain("first append-only file");
+      expect(await until(() => first.health().durable.ok, 15_000)).toBe(true);
+      await admin.bgrewriteaof();
+      await sleep(1_200);
+      expect((await admin.info("persistence")).includes("aof_rewrite_in_progress:1")).toBe(true);
+      expect(first.health().durable.ok).toBe(true);
+    } finally {
+      await slow.stop();
+    }
+  });
+
+  test("a fresh one stays durable through the first rewrite of its file", async () => {
+    const admin = redis.client();
+    await admin.mset(Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`k${i}`, "x"])));
+    await admin.config("SET", "rdb-key-save-delay", "2000");
+    await admin.bgrewriteaof();
+    await sleep(1_200);
+    expect((await admin.info("persistence")).includes("aof_rewrite_in_progress:1")).toBe(true);
+    expect(store.health().durable).toEqual({ ok: true, source: "verified", problems: [] });
+  });
+
   test("a store that is allowed to be volatile says so", async () => {
     await redis.client().config("SET", "appendonly", "no");
     const play = new RedisStore({ url: redis.url, durability: "allowVolatile" });

@@ -36,18 +36,35 @@ export function parseInfo(text: string): ReadonlyMap<string, string> {
   );
 }
 
-/** What of `CONFIG` and `INFO persistence` speaks against durability: empty when nothing does. Pure. */
-export function durabilityProblems(config: ReadonlyMap<string, string>, info: ReadonlyMap<string, string>): string[] {
-  const problems = REQUIRED.filter(({ name, ok }) => !ok(config.get(name) ?? "")).map(
+/** What of `CONFIG` speaks against durability. Pure. */
+export function settingProblems(config: ReadonlyMap<string, string>): string[] {
+  return REQUIRED.filter(({ name, ok }) => !ok(config.get(name) ?? "")).map(
     ({ name, remedy }) => `Redis has ${name} ${config.get(name) ?? "(not reported)"}; set ${remedy}`,
   );
-  if ((info.get("aof_last_write_status") ?? "ok") !== "ok")
+}
+
+/**
+ * What of `INFO` speaks against durability now. Pure.
+ *
+ * @param fileKnown this server was seen with a complete append-only file. Until the first rewrite ends after `CONFIG SET appendonly yes` there is none
+ * to recover from, and a kill loses everything; `INFO` alone does not tell that rewrite from the first one of a file that has grown.
+ */
+export function stateProblems(info: ReadonlyMap<string, string>, fileKnown: boolean): string[] {
+  const problems: string[] = [];
+  if ((info.get("aof_last_write_status") ?? "ok") !== "ok") {
     problems.push("Redis could not write its append-only file (disk full or failing)");
-  // Until the first rewrite ends there is no file to recover from: a kill then loses everything.
-  const firstRewrite =
-    info.get("aof_rewrite_in_progress") === "1" && info.get("aof_base_size") === "0" && info.get("aof_enabled") === "1";
-  if (firstRewrite) problems.push("Redis writes its first append-only file; nothing is durable until that ends");
+  }
+  if (info.get("aof_enabled") === "1" && !fileKnown && !hasFile(info)) {
+    problems.push("Redis may be writing its first append-only file; nothing is known to be durable until that ends");
+  }
   return problems;
+}
+
+/** Whether a complete append-only file exists for certain. */
+function hasFile(info: ReadonlyMap<string, string>): boolean {
+  if (info.get("aof_enabled") !== "1") return false;
+  const idle = info.get("aof_rewrite_in_progress") === "0" && info.get("aof_rewrite_scheduled") === "0";
+  return Number(info.get("aof_base_size")) > 0 || (idle && info.get("aof_last_bgrewrite_status") === "ok");
 }
 
 /** Watches one Redis on a connection of its own: does it answer and write, does it keep what it acknowledges, how full is it, what time is it there. */
@@ -58,7 +75,10 @@ export class Monitor {
   #health: CustodyHealth;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
-  #checkedDurability = Number.NEGATIVE_INFINITY;
+  #checkedSettings = Number.NEGATIVE_INFINITY;
+  #settings: readonly string[] = [];
+  /** `run_id` of the server that was seen with a complete append-only file. */
+  #fileSeenIn: string | undefined;
 
   constructor(redis: CustodyClient, mode: DurabilityMode, onChange: (health: CustodyHealth) => void = () => undefined) {
     this.#redis = redis;
@@ -75,7 +95,7 @@ export class Monitor {
       clockOffsetMs: 0,
     };
     redis.on("ready", () => {
-      this.#checkedDurability = Number.NEGATIVE_INFINITY;
+      this.#checkedSettings = Number.NEGATIVE_INFINITY;
     });
   }
 
@@ -129,25 +149,25 @@ export class Monitor {
     const source = SOURCES[this.#mode];
     if (this.#mode !== "verify") return { ok: true, source, problems: [] };
     const now = performance.now();
-    const status = durabilityProblems(new Map(REQUIRED.map(({ name }) => [name, AS_REQUIRED[name] ?? ""])), info);
-    if (now - this.#checkedDurability < DURABILITY_MS) {
-      const settings = this.#health.durable.problems.filter((problem) => problem.startsWith("Redis has "));
-      const problems = [...settings, ...status];
-      return { ok: problems.length === 0, source, problems };
+    if (now - this.#checkedSettings >= DURABILITY_MS) {
+      this.#settings = await this.#checkSettings();
+      this.#checkedSettings = now;
     }
-    const problems = await this.#settings(info);
-    this.#checkedDurability = now;
+    // A restarted server, or one whose file was switched off, has to show its file again.
+    if (hasFile(info)) this.#fileSeenIn = info.get("run_id");
+    else if (info.get("aof_enabled") !== "1") this.#fileSeenIn = undefined;
+    const problems = [...this.#settings, ...stateProblems(info, this.#fileSeenIn === info.get("run_id"))];
     return { ok: problems.length === 0, source, problems };
   }
 
-  async #settings(info: ReadonlyMap<string, string>): Promise<string[]> {
+  async #checkSettings(): Promise<readonly string[]> {
     try {
       const rows = (await this.#redis.call("CONFIG", "GET", ...REQUIRED.map(({ name }) => name))) as string[];
       const config = new Map<string, string>();
       for (let i = 0; i + 1 < rows.length; i += 2) config.set(rows[i] ?? "", rows[i + 1] ?? "");
-      return durabilityProblems(config, info);
+      return settingProblems(config);
     } catch (error) {
-      if (asCustodyError(error).code !== "Script") throw error;
+      if (asCustodyError(error).code !== "Denied") throw error;
       return [
         "Redis has CONFIG refused for this user; grant +config|get, or say who guarantees durability (durability: asserted)",
       ];
@@ -156,12 +176,3 @@ export class Monitor {
 }
 
 const SOURCES = { verify: "verified", assert: "asserted", allowVolatile: "volatile" } as const;
-
-/** Settings that pass, to judge `INFO` alone between two looks at `CONFIG`. */
-const AS_REQUIRED: Readonly<Record<string, string>> = {
-  appendonly: "yes",
-  appendfsync: "always",
-  "no-appendfsync-on-rewrite": "no",
-  "maxmemory-policy": "noeviction",
-  maxmemory: "1",
-};
