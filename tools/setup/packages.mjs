@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 
@@ -74,7 +74,9 @@ export function writableCache(env) {
     accessSync(configured, constants.W_OK);
     return configured;
   } catch {
-    return mkdtempSync(join(tmpdir(), "npm-cache-"));
+    const temporary = mkdtempSync(join(tmpdir(), "npm-cache-"));
+    process.once("exit", () => rmSync(temporary, { recursive: true, force: true }));
+    return temporary;
   }
 }
 
