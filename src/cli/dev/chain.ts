@@ -91,6 +91,7 @@ export class Chain {
   /** Serves these entries and no others from now on. Events that are queued go by them from their next attempt. */
   async apply(entries: readonly RouteEntry[]): Promise<void> {
     this.#table.replace(entries, Date.now());
+    this.#gateway.update(entries);
     this.#backlog.update(entries);
     this.#entries = entries;
     this.#showRoutes();

@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { UsageError } from "./command.ts";
+import { devOptions } from "./dev.ts";
+
+const FILE = ["-f", "manifests"];
+
+describe("devOptions", () => {
+  it("takes the ports and the directory people expect", () => {
+    expect(devOptions(FILE)).toMatchObject({ port: 8080, adminPort: 9090, dataDir: ".davit", demonstration: false });
+  });
+
+  it("takes free ports and a temporary directory for --once, so that it disturbs nothing", () => {
+    const options = devOptions([...FILE, "--once"]);
+    expect(options).toMatchObject({ port: 0, adminPort: 0, dataDir: undefined, demonstration: true, once: true });
+    const given = devOptions([...FILE, "--once", "--port", "81", "--admin-port", "82", "--data-dir", "d"]);
+    expect(given).toMatchObject({ port: 81, adminPort: 82, dataDir: "d" });
+  });
+
+  it("reads where Services are", () => {
+    const { services } = devOptions([...FILE, "--service", "shop/orders=http://127.0.0.1:3000/x=y"]);
+    expect([...services]).toEqual([["shop/orders", "http://127.0.0.1:3000/x=y"]]);
+  });
+
+  it.each([
+    [[], "name the manifests"],
+    [[...FILE, "--port", "70000"], "--port"],
+    [[...FILE, "--port", "x"], "--port"],
+    [[...FILE, "--service", "orders=http://x"], "--service"],
+    [[...FILE, "--service", "shop/orders=ftp://x"], "--service"],
+    [[...FILE, "--log-format", "xml"], "--log-format"],
+    [[...FILE, "extra"], 'unexpected argument "extra"'],
+  ])("refuses %j and names the flag", (argv, words) => {
+    expect(() => devOptions(argv)).toThrow(UsageError);
+    expect(() => devOptions(argv)).toThrow(words);
+  });
+});

@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import type { Backlog } from "../custody/port.ts";
+import { createMetrics } from "../observability/metrics.ts";
+import type { RouteEntry } from "../routes/entry.ts";
+import { BacklogMonitor } from "./backlog.ts";
+
+/** As much of an entry as the monitor reads. */
+function route(name: string, ...destinations: readonly string[]): RouteEntry {
+  const ids = destinations.map((destination) => ({ id: `${name}/${destination}` }));
+  return { namespace: "shop", name, route: `key-of-${name}`, destinations: ids } as unknown as RouteEntry;
+}
+
+function backlog(part: Partial<Backlog>): Backlog {
+  return { waiting: 0, active: 0, delayed: 0, dead: 0, oldestWaitingSeconds: 0, oldestDelayedSeconds: 0, ...part };
+}
+
+describe("BacklogMonitor", () => {
+  it("sums the destinations of a route, and takes the oldest age", async () => {
+    const metrics = createMetrics();
+    const stats = new Map([
+      ["orders/a", backlog({ waiting: 2, delayed: 1, dead: 4, oldestWaitingSeconds: 3 })],
+      ["orders/b", backlog({ waiting: 1, active: 1, oldestWaitingSeconds: 9, oldestDelayedSeconds: 1 })],
+    ]);
+    const monitor = new BacklogMonitor({ ledgerFor: () => ({ stats: async () => stats }), metrics });
+    monitor.update([route("orders", "a", "b")]);
+    await monitor.look();
+    // Dead letters are final: they do not count against maxBacklog.
+    expect(monitor.of("key-of-orders")).toBe(5);
+    const text = await metrics.registry.metrics();
+    expect(text).toContain('davit_queue_events{namespace="shop",route="orders",state="waiting"} 3');
+    expect(text).toContain('davit_queue_events{namespace="shop",route="orders",state="dead"} 4');
+    expect(text).toContain('davit_queue_oldest_age_seconds{namespace="shop",route="orders",state="waiting"} 9');
+  });
+
+  it("keeps the last figures while the store does not answer", async () => {
+    let fails = false;
+    const stats = async () => {
+      if (fails) throw new Error("down");
+      return new Map([["orders/a", backlog({ waiting: 7 })]]);
+    };
+    const monitor = new BacklogMonitor({ ledgerFor: () => ({ stats }), metrics: createMetrics() });
+    monitor.update([route("orders", "a")]);
+    await monitor.look();
+    fails = true;
+    await monitor.look();
+    expect(monitor.of("key-of-orders")).toBe(7);
+  });
+
+  it("lets the series of a removed route go, also of one removed during a look", async () => {
+    const metrics = createMetrics();
+    const monitor: BacklogMonitor = new BacklogMonitor({
+      ledgerFor: () => ({
+        stats: async () => {
+          monitor.update([route("other", "a")]);
+          return new Map([["orders/a", backlog({ waiting: 1 })]]);
+        },
+      }),
+      metrics,
+    });
+    monitor.update([route("orders", "a")]);
+    await monitor.look();
+    expect(await metrics.registry.metrics()).not.toContain('route="orders"');
+  });
+
+  it("asks for many destinations in pages", async () => {
+    const sizes: number[] = [];
+    const stats = async (ids: readonly string[]) => {
+      sizes.push(ids.length);
+      return new Map<string, Backlog>();
+    };
+    const names = Array.from({ length: 1_100 }, (_, index) => String(index));
+    const monitor = new BacklogMonitor({ ledgerFor: () => ({ stats }), metrics: createMetrics() });
+    monitor.update([route("orders", ...names)]);
+    await monitor.look();
+    expect(sizes).toEqual([500, 500, 100]);
+  });
+});
