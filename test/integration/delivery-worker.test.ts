@@ -160,6 +160,61 @@ describe("the drain loop", () => {
     await until(() => expect(outbox.settled.length).toBe(2));
   });
 
+  it("keeps a hint that came while the answer to its question was on the way", async () => {
+    const outbox = new FaultOutbox();
+    const { attempt, calls } = manualAttempt();
+    const turn = outbox.turn.bind(outbox);
+    let late = true;
+    outbox.turn = async (request) => {
+      const result = await turn(request);
+      if (late) outbox.put(ID, 1);
+      late = false;
+      return result;
+    };
+    outbox.put(ID, 1);
+    // Time stands still, so that no heartbeat finds what the hint was about.
+    await startWorker(outbox, attempt, { clock: { now: () => Date.now(), monotonic: () => 1_000 } });
+    await until(() => expect(calls.length).toBe(2));
+    for (const call of calls) call.finish(ok);
+    await until(() => expect(outbox.settled.length).toBe(2));
+  });
+
+  it("takes nothing on a ticket that is on its way back", async () => {
+    const outbox = new FaultOutbox();
+    const clock = new ShiftedClock();
+    const { attempt, calls } = manualAttempt();
+    let back = (): void => undefined;
+    let asked = 0;
+    outbox.yield = () => {
+      asked += 1;
+      return new Promise((resolve) => (back = resolve));
+    };
+    outbox.put(ID, 20);
+    await startWorker(outbox, attempt, { clock });
+    await until(() => expect(calls.length).toBe(16));
+    clock.shift += 5_000;
+    await until(() => expect(asked).toBe(1));
+    for (const call of calls) call.finish(ok);
+    await until(() => expect(outbox.settled.length).toBe(16));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(calls.length).toBe(16);
+    back();
+  });
+
+  it("stops taking for a destination that is suspended while it is drained", async () => {
+    const outbox = new FaultOutbox();
+    const { attempt, calls } = manualAttempt();
+    outbox.put(ID, 20);
+    const worker = await startWorker(outbox, attempt);
+    await until(() => expect(calls.length).toBe(16));
+    worker.update(new Map([[ID, workerDestination({ suspended: true })]]));
+    const before = outbox.turns.length;
+    for (const call of calls) call.finish(ok);
+    await until(() => expect(outbox.settled.length).toBe(16));
+    await until(() => expect(outbox.postponed.length).toBe(1));
+    expect(outbox.turns.slice(before).flatMap(({ takes }) => takes.filter(({ want }) => want > 0))).toEqual([]);
+  });
+
   it("serves a destination that found no slot as soon as one is free", async () => {
     const outbox = new FaultOutbox();
     const list = [1, 2, 3].map((n) =>
