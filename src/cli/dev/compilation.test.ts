@@ -90,6 +90,17 @@ describe("compileAll", () => {
     expect(warnings).toEqual(["shop/a: is of instance blue, which this is not; left out"]);
   });
 
+  it("warns of a --service that no route refers to", () => {
+    const manifests = parseManifests([{ file: "m.yaml", text: [route("a"), secret("one")].join("---") }]);
+    const services = new Map([
+      ["shop/orders", "http://127.0.0.1:1"],
+      ["shop/ordres", "http://127.0.0.1:2"],
+    ]);
+    const rings = { releaseKey: Buffer.alloc(32, 1), entries: new Map() };
+    const { warnings } = compileAll({ manifests, rings, instance: "default", services, now: NOW });
+    expect(warnings).toEqual(["--service shop/ordres: no route refers to it"]);
+  });
+
   it("names routes that are gone", () => {
     const first = compileTexts([route("a"), route("b"), secret("one")]);
     expect(compileTexts([route("b"), secret("one")], first).removed).toEqual(["shop/a"]);

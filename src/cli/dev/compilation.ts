@@ -6,7 +6,7 @@ import {
 } from "../../api/manifests.ts";
 import { devUid } from "../../api/names.ts";
 import { resolveClaims } from "../../routes/claims.ts";
-import { compile, sameEntry, type ServiceTarget, stamp } from "../../routes/compile.ts";
+import { compile, type CompileResult, sameEntry, type ServiceTarget, stamp } from "../../routes/compile.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
 import type { Rings } from "./rings.ts";
 
@@ -45,26 +45,19 @@ export function compileAll(input: CompilationInput): Compilation {
   const warnings = others.map(
     ({ namespace, name, spec }) => `${namespace}/${name}: is of instance ${spec.instance}, which this is not; left out`,
   );
+  warnings.push(...unusedServices(manifests, input.services));
   const times: number[] = [];
   let seq = Math.max(0, ...[...rings.entries.values()].map((entry) => entry.seq));
   for (const manifest of mine) {
     const key = `${manifest.namespace}/${manifest.name}`;
     const published = rings.entries.get(key);
-    const result = compile({
-      route: manifest.route,
-      namespace: manifest.namespace,
-      namespaceUid: devUid(input.instance, "Namespace", "", manifest.namespace),
-      secrets: manifests.secrets.get(manifest.namespace) ?? new Map(),
-      ...(published && { published }),
-      now: input.now,
-      releaseKey: rings.releaseKey,
-      serviceUrl: (service) => serviceUrl(service, input.services),
-    });
+    const result = compileOne(manifest, published, input);
     const { file, kind, namespace, name } = manifest;
     if (!result.ok) {
       problems.push(...result.problems.map((problem) => ({ file, kind, namespace, name, problem })));
       continue;
     }
+    warnings.push(...handlerWarnings(result.entry));
     warnings.push(...result.unresolved.map(({ path, message }) => `${key}: ${path}: ${message}`));
     if (result.rotation.tooManyChanges)
       warnings.push(`${key}: more than 5 keys; the oldest previous ones were dropped`);
@@ -84,6 +77,45 @@ export function compileAll(input: CompilationInput): Compilation {
     warnings: [...problems.filter((problem) => !isError(problem)).map(formatManifestProblem), ...warnings],
     ...(times.length > 0 && { nextChangeAt: Math.min(...times) }),
   };
+}
+
+function compileOne(
+  { route, namespace }: RouteManifest,
+  published: RouteEntry | undefined,
+  { manifests, rings, instance, services, now }: CompilationInput,
+): CompileResult {
+  return compile({
+    route,
+    namespace,
+    namespaceUid: devUid(instance, "Namespace", "", namespace),
+    secrets: manifests.secrets.get(namespace) ?? new Map(),
+    ...(published && { published }),
+    now,
+    releaseKey: rings.releaseKey,
+    serviceUrl: (service) => serviceUrl(service, services),
+  });
+}
+
+/** Handlers run in an image of the user's own, which takes a cluster. */
+function handlerWarnings({ namespace, name, destinations }: RouteEntry): string[] {
+  return destinations
+    .filter(({ target }) => target.type === "handler")
+    .map(
+      (destination) =>
+        `${namespace}/${name}: ${destination.name} is a handler; davit dev runs none, its events will die`,
+    );
+}
+
+/** A `--service` that no route refers to is most likely misspelt. */
+function unusedServices(manifests: Manifests, services: ServiceOverrides): string[] {
+  const used = new Set(
+    manifests.routes.flatMap(({ namespace, spec }) =>
+      spec.destinations.map(({ serviceRef }) => `${namespace}/${serviceRef?.name ?? ""}`),
+    ),
+  );
+  return [...services.keys()]
+    .filter((name) => !used.has(name))
+    .map((name) => `--service ${name}: no route refers to it`);
 }
 
 function isError({ problem }: ManifestProblem): boolean {

@@ -25,7 +25,8 @@ export function logLines(output: Output): { write(line: string): void } {
       const { level, msg = "", err } = record;
       const text = err?.message === undefined ? msg : `${msg}: ${err.message}`;
       const paint = level >= ERROR ? style.red : level >= WARN ? style.yellow : (plain: string) => plain;
-      output.write(`${style.dim(record.time.slice(11, 23))} ${style.dim(routeOf(record))}${paint(text)}\n`);
+      const event = record.event === undefined ? "" : style.dim(`  [${record.event}]`);
+      output.write(`${style.dim(record.time.slice(11, 23))} ${style.dim(routeOf(record))}${paint(text)}${event}\n`);
     },
   };
 }
