@@ -207,6 +207,14 @@ describe("custody when Redis fails", () => {
     expect(await take(store.outbox(scope, { policies: () => [] }))).toHaveLength(2);
   });
 
+  test("a record that was overwritten by hand does not hold up its destination", async () => {
+    const admin = redis.client();
+    const [bad, good] = [await store.inbox(scope).claim(newEvent()), await store.inbox(scope).claim(newEvent())];
+    await admin.set(`${tag}:e:${bad.id}`, "not a hash");
+    const copies = await take(store.outbox(scope, { policies: () => [] }));
+    expect(copies.map(({ eventId }) => eventId)).toEqual([good.id]);
+  });
+
   test.each([
     ["appendonly", "no"],
     ["appendfsync", "everysec"],

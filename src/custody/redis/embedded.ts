@@ -14,6 +14,8 @@ const STOP_TIMEOUT_MS = 5_000;
 export interface EmbeddedRedis {
   readonly url: string;
   readonly pid: number;
+  /** Resolves when it has ended, by itself or by {@link stop}. */
+  readonly exited: Promise<void>;
   /** Ends it orderly; its data stays in `dir`. */
   stop(): Promise<void>;
 }
@@ -71,7 +73,7 @@ export async function startEmbeddedRedis(dir: string, maxmemory = "512mb"): Prom
     child.kill("SIGKILL");
     throw new Error(`Redis did not start over ${dir} (${state}). Its last words:\n${log.trim()}`);
   }
-  return { url, pid: child.pid ?? 0, stop: () => stop(child, exited) };
+  return { url, pid: child.pid ?? 0, exited, stop: () => stop(child, exited) };
 }
 
 function configuration(options: { port: number; dir: string; password: string; maxmemory: string }): string {

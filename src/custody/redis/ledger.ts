@@ -125,11 +125,13 @@ function eventView(id: string, fields: Readonly<Record<string, Buffer>>): EventV
 }
 
 function copyView(destination: string, fields: Readonly<Record<string, Buffer>>): CopyView {
-  const { state, due } = parseCopy(fields[`c:${destination}`]?.toString() ?? "");
+  const { state, due, since, attempts: number } = parseCopy(fields[`c:${destination}`]?.toString() ?? "");
   const prefix = `a:${destination}:`;
   const attempts = Object.entries(fields)
     .filter(([name]) => name.startsWith(prefix))
-    .map(([name, value]) => parseAttempt(Number(name.slice(prefix.length)), value.toString()))
+    .map(([, value]) => parseAttempt(value.toString()))
     .toSorted((a, b) => a.attempt - b.attempt);
+  // One that runs has no entry of its own: the copy says when it began.
+  if (state === "active") attempts.push({ attempt: number, at: since, action: "started" });
   return { destination, state, attempts, ...(state === "delayed" && { dueAt: due }) };
 }

@@ -64,8 +64,7 @@ export function parseCopy(text: string): {
   return { state: STATES[letter] ?? "waiting", since: Number(since), due: Number(due), attempts: Number(attempts) };
 }
 
-/** Reads a log field: the bare time of an attempt that runs, or the JSON of one that ended. */
-export function parseAttempt(attempt: number, text: string): AttemptRecord {
-  if (/^\d+$/.test(text)) return { attempt, at: Number(text), action: "started" };
+/** Reads a log field: the JSON of an attempt that ended. */
+export function parseAttempt(text: string): AttemptRecord {
   return JSON.parse(text) as AttemptRecord;
 }

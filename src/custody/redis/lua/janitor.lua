@@ -39,7 +39,7 @@ local function look_at_record(id)
   if live then return call('ZREM', P .. 'exp', id) end
   local due = (dead or kept) and since + policy.deadLettersMs or meta.at + policy.deliveredMs
   if due > now then return call('ZADD', P .. 'exp', int(due), id) end
-  remove_record(id, meta)
+  remove_record(id, meta, dead or kept)
   call('ZREM', P .. 'exp', id)
 end
 

@@ -15,7 +15,8 @@ end
 
 local function int(n) return string.format('%.0f', n) end
 
--- A copy is one string: state fence attempt base unknown first since due revived token.
+-- A copy is one string: state fence attempt base unknown first since due revived token. Its parts stay text until somebody reckons with them:
+-- Lua's number formatting costs more than the commands around it.
 --   state   W waiting, R replayed (waits in `late`), A active, L delayed; D delivered, X dead, C cancelled, I ignored, E expired
 --   fence   grows with each take      attempt  counted attempts     base  attempts before the last revival
 --   unknown attempts in a row whose worker was lost                 first start of the budget, moved on by time spent in a lane
@@ -24,23 +25,21 @@ local function read_copy(text)
   if not text then return nil end
   local s, f, n, b, u, first, since, due, revived, token =
     string.match(text, '^(%u) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
-  return { state = s, fence = tonumber(f), attempt = tonumber(n), base = tonumber(b), unknown = tonumber(u),
-    first = tonumber(first), since = tonumber(since), due = tonumber(due), revived = tonumber(revived), token = token }
+  return { state = s, fence = f, attempt = n, base = b, unknown = u, first = first, since = since, due = due, revived = revived, token = token }
 end
 
 local function write_copy(c)
-  return string.format('%s %.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f %s',
-    c.state, c.fence, c.attempt, c.base, c.unknown, c.first, c.since, c.due, c.revived, c.token)
+  return c.state .. ' ' .. c.fence .. ' ' .. c.attempt .. ' ' .. c.base .. ' ' .. c.unknown .. ' ' .. c.first .. ' ' .. c.since .. ' ' .. c.due ..
+    ' ' .. c.revived .. ' ' .. c.token
 end
 
 -- Metadata is three lines: "schema minReader route sequence receivedAt seq mode mark bodyHash", the destinations, and JSON for the reader.
 --   mode  - no dedupe, m a mark, w a weak mark      mark  the field in `live` or `seen`
 local function read_meta(text)
   if not text then return nil end
-  local route, sequence, at, seq, mode, mark, hash, destinations =
-    string.match(text, '^%d+ %d+ (%x+) (%d+) (%d+) (%d+) (.) (%S+) (%S+)\n([^\n]*)\n')
-  return { route = route, sequence = tonumber(sequence), at = tonumber(at), mode = mode, mark = mark, hash = hash,
-    destinations = destinations }
+  local route, sequence, at, mode, mark, hash, destinations =
+    string.match(text, '^%d+ %d+ (%x+) (%d+) (%d+) %d+ (.) (%S+) (%S+)\n([^\n]*)\n')
+  return { route = route, sequence = sequence, at = tonumber(at), mode = mode, mark = mark, hash = hash, destinations = destinations }
 end
 
 local LIVE = { W = true, R = true, A = true, L = true, S = true }
@@ -57,7 +56,7 @@ local function survey(id, meta)
         if LIVE[c.state] then live = true
         elseif c.state == 'X' then dead = true
         elseif c.state == 'C' or c.state == 'E' then kept = true end
-        if c.since > since then since = c.since end
+        since = math.max(since, tonumber(c.since))
       end
     end
   end
@@ -71,10 +70,11 @@ local function forget_dead(id, destination, route)
   call('ZREM', P .. 'dead:' .. route, member)
 end
 
-local function remove_record(id, meta)
-  for d in string.gmatch(meta.destinations, '%S+') do forget_dead(id, d, meta.route) end
-  if meta.mode == 'm' then
-    local value = call('HGET', P .. 'live', meta.mark)
+-- `unsettled`: it has copies that are not delivered, and with them a mark in `live` and places among the dead.
+local function remove_record(id, meta, unsettled)
+  if unsettled then
+    for d in string.gmatch(meta.destinations, '%S+') do forget_dead(id, d, meta.route) end
+    local value = meta.mode == 'm' and call('HGET', P .. 'live', meta.mark)
     if value and string.sub(value, 1, 26) == id then call('HDEL', P .. 'live', meta.mark) end
   end
   call('DEL', P .. 'e:' .. id)
@@ -102,7 +102,7 @@ local function sweep(policy, budget, now)
     else
       local live, dead, kept = survey(id, meta)
       if live or dead or kept then passed = int(tonumber(score))
-      else remove_record(id, meta) removed = removed + 1 over = over - 1 end
+      else remove_record(id, meta, false) removed = removed + 1 over = over - 1 end
     end
   end
   if passed then call('HSET', state, 'cursor', passed) end
@@ -134,9 +134,10 @@ local function log_of(policy)
   return l
 end
 
--- After a copy came into a final state: what that means for the record.
-local function finish(id, meta, policy, now)
-  local live, dead, kept = survey(id, meta)
+-- After a copy came into a final state: what that means for the record. Most records have one copy, and then that state says it all.
+local function finish(id, meta, policy, now, state)
+  local live, dead, kept = false, state == 'X', state == 'C' or state == 'E'
+  if string.find(meta.destinations, ' ', 1, true) then live, dead, kept = survey(id, meta) end
   if live then return end
   if dead then return call('ZADD', P .. 'exp', int(now + policy.deadLettersMs), id) end
   if meta.mode == 'm' then
@@ -144,13 +145,13 @@ local function finish(id, meta, policy, now)
     call('HDEL', P .. 'live', meta.mark)
   end
   if kept then return call('ZADD', P .. 'exp', int(now + policy.deadLettersMs), id) end
-  if not policy.keepBodies then call('HDEL', P .. 'e:' .. id, 'b') end
   local log = log_of(policy)
-  if meta.sequence <= log.cursor then
+  if tonumber(meta.sequence) <= log.cursor then
     local due = meta.at + policy.deliveredMs
-    if log.over or due <= now then remove_record(id, meta)
-    else call('ZADD', P .. 'exp', int(due), id) end
+    if log.over or due <= now then return remove_record(id, meta, false) end
+    call('ZADD', P .. 'exp', int(due), id)
   end
+  if not policy.keepBodies then call('HDEL', P .. 'e:' .. id, 'b') end
 end
 
 local function bury(id, destination, meta, now)
@@ -173,8 +174,8 @@ end
 local function revive(id, destination, meta, copy, key, state, now)
   forget_dead(id, destination, meta.route)
   call('ZREM', P .. 'exp', id)
-  copy.fence, copy.base, copy.unknown = copy.fence + 1, copy.attempt, 0
-  copy.state, copy.first, copy.since, copy.due, copy.revived, copy.token = state, 0, now, 0, now, '-'
+  copy.fence, copy.base, copy.unknown = int(copy.fence + 1), copy.attempt, 0
+  copy.state, copy.first, copy.since, copy.due, copy.revived, copy.token = state, 0, int(now), 0, int(now), '-'
   call('HSET', P .. 'e:' .. id, 'c:' .. destination, write_copy(copy))
-  call('ZADD', P .. key .. ':' .. destination, int(meta.sequence), id)
+  call('ZADD', P .. key .. ':' .. destination, meta.sequence, id)
 end

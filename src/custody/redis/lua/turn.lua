@@ -8,20 +8,28 @@ call('ZREM', P .. 'busy', '')   -- a first write that is never refused: a full R
 local token, policies = ARGV[1], cjson.decode(ARGV[2])
 local settles, takes, adoptions = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local now = now_ms()
+local stamp = int(now)
 local MAX_BYTES = 1048576
 local fenced, unknown, lost, expired, bytes = {}, 0, 0, 0, 0
 local handled, taking, freed = {}, {}, {}
 
+-- Settled leases go in one command a destination, before anything new is taken.
+local ended = {}
+local function end_lease(d, id)
+  local list = ended[d]
+  if not list then list = {} ended[d] = list end
+  list[#list + 1] = id
+end
+
 -- Back into the lane without counting: it never reached a socket.
 local function hand_back(id, policy, copy, meta)
   local d = policy.destination
-  call('HDEL', P .. 'e:' .. id, 'a:' .. d .. ':' .. int(copy.attempt))
-  copy.attempt = copy.attempt - 1
+  copy.attempt = int(copy.attempt - 1)
   if copy.attempt == copy.base then copy.first = 0 end
-  copy.state, copy.since, copy.token = 'W', now, '-'
-  call('ZREM', P .. 'lease:' .. d, id)
+  copy.state, copy.since, copy.token = 'W', stamp, '-'
+  end_lease(d, id)
   call('HSET', P .. 'e:' .. id, 'c:' .. d, write_copy(copy))
-  call('ZADD', P .. 'lane:' .. d, int(meta.sequence), id)
+  call('ZADD', P .. 'lane:' .. d, meta.sequence, id)
 end
 
 -- Each outcome sets the copy's next place; `final` ones then look at the whole record.
@@ -30,8 +38,8 @@ local OUTCOME = {
   I = function(copy) copy.state = 'I' return true end,
   X = function(copy, id, d, meta) copy.state = 'X' bury(id, d, meta, now) return true end,
   L = function(copy, id, d, _, delay)
-    copy.state, copy.due = 'L', now + delay
-    call('ZADD', P .. 'due:' .. d, int(copy.due), id)
+    copy.state, copy.due = 'L', int(now + delay)
+    call('ZADD', P .. 'due:' .. d, copy.due, id)
     return false
   end,
 }
@@ -45,56 +53,63 @@ end
 
 local function settle(policy, id, fence, outcome, attempt, record, delay)
   local d, key = policy.destination, P .. 'e:' .. id
-  local v = call('HMGET', key, 'm', 'c:' .. policy.destination)
-  local meta, copy = read_meta(v[1]), read_copy(v[2] or nil)
-  if not copy then call('ZREM', P .. 'lease:' .. d, id) return true end
+  local v = call('HMGET', key, 'm', 'c:' .. d)
+  local copy = read_copy(v[2] or nil)
+  if not copy then end_lease(d, id) return true end
   if copy.fence ~= fence then return false end
-  local lease_lost = copy.state == 'W' or copy.state == 'R' or (copy.state == 'X' and copy.unknown >= MAX_UNKNOWN)
+  local lease_lost = copy.state == 'W' or copy.state == 'R' or (copy.state == 'X' and tonumber(copy.unknown) >= MAX_UNKNOWN)
   if copy.state ~= 'A' and not lease_lost then return true end       -- said before: the answer was lost, not the settle
+  local meta = read_meta(v[1])
   if outcome == 'B' or outcome == 'P' then
     if copy.state ~= 'A' then return true end
     hand_back(id, policy, copy, meta)
     if outcome == 'P' then
       call('ZREM', P .. 'lane:' .. d, id)
-      copy.state, copy.due = 'L', now + delay
+      copy.state, copy.due = 'L', int(now + delay)
       call('HSET', key, 'c:' .. d, write_copy(copy))
-      call('ZADD', P .. 'due:' .. d, int(copy.due), id)
+      call('ZADD', P .. 'due:' .. d, copy.due, id)
     end
     return true
   end
   if lease_lost then reclaim(id, d, copy, meta) end
-  call('ZREM', P .. 'lease:' .. d, id)
-  copy.since, copy.token, copy.unknown = now, '-', 0
+  end_lease(d, id)
+  copy.since, copy.token, copy.unknown = stamp, '-', 0
   local final = OUTCOME[outcome](copy, id, d, meta, delay)
   call('HSET', key, 'c:' .. d, write_copy(copy), 'a:' .. d .. ':' .. attempt, record)
-  if tonumber(attempt) > MAX_LOG then call('HDEL', key, 'a:' .. d .. ':' .. int(tonumber(attempt) - MAX_LOG)) end
-  if final then finish(id, meta, policy, now) end
+  if tonumber(attempt) > MAX_LOG then call('HDEL', key, 'a:' .. d .. ':' .. int(attempt - MAX_LOG)) end
+  if final then finish(id, meta, policy, now, copy.state) end
   return true
+end
+
+-- A record as a hash, or nothing when somebody put another type there: that one must not hold up a whole destination.
+local function read_record(id, ...)
+  local v = redis.pcall('HMGET', P .. 'e:' .. id, ...)
+  return v.err and {} or v
 end
 
 -- The worker of this copy is gone: whether the destination saw the request is unknown, and counted.
 local function lose(id, policy)
   local d, key = policy.destination, P .. 'e:' .. id
   call('ZREM', P .. 'lease:' .. d, id)
-  local v = call('HMGET', key, 'm', 'c:' .. d)
+  local v = read_record(id, 'm', 'c:' .. d)
   local meta, copy = read_meta(v[1]), read_copy(v[2] or nil)
   if not copy or copy.state ~= 'A' then return end
   unknown = unknown + 1
-  local began = copy.since
-  copy.unknown, copy.since, copy.token = copy.unknown + 1, now, '-'
-  if copy.unknown >= MAX_UNKNOWN then
+  local began = tonumber(copy.since)
+  copy.unknown, copy.since, copy.token = copy.unknown + 1, stamp, '-'
+  local dead = copy.unknown >= MAX_UNKNOWN
+  if dead then
     lost = lost + 1
     copy.state = 'X'
     bury(id, d, meta, now)
   else
     copy.state = 'W'
-    call('ZADD', P .. 'lane:' .. d, int(meta.sequence), id)
+    call('ZADD', P .. 'lane:' .. d, meta.sequence, id)
   end
-  local dead = copy.state == 'X'
-  call('HSET', key, 'c:' .. d, write_copy(copy), 'a:' .. d .. ':' .. int(copy.attempt), cjson.encode({
-    attempt = copy.attempt, at = began, action = dead and 'dead' or 'unknown', reason = dead and 'WorkerLost' or nil,
+  call('HSET', key, 'c:' .. d, write_copy(copy), 'a:' .. d .. ':' .. copy.attempt, cjson.encode({
+    attempt = tonumber(copy.attempt), at = began, action = dead and 'dead' or 'unknown', reason = dead and 'WorkerLost' or nil,
     error = 'the worker was lost; whether the destination got the request is not known' }))
-  if dead then finish(id, meta, policy, now) end
+  if dead then finish(id, meta, policy, now, 'X') end
 end
 
 -- A lease past its deadline is marked (negative score) and returned MARK_MS later, so that after a frozen Redis the holders that live speak first.
@@ -103,55 +118,66 @@ local function expire_leases(policy)
   local head = call('ZRANGE', key, 0, 0, 'WITHSCORES')
   if not head[1] or tonumber(head[2]) > now then return end
   for _, id in ipairs(call('ZRANGEBYSCORE', key, int(MARK_MS - now), '(0', 'LIMIT', 0, 64)) do lose(id, policy) end
-  for _, id in ipairs(call('ZRANGEBYSCORE', key, 1, int(now), 'LIMIT', 0, 64)) do call('ZADD', key, int(-now), id) end
+  for _, id in ipairs(call('ZRANGEBYSCORE', key, 1, stamp, 'LIMIT', 0, 64)) do call('ZADD', key, int(-now), id) end
 end
 
 local function promote_due(policy)
   local d = policy.destination
-  for _, id in ipairs(call('ZRANGEBYSCORE', P .. 'due:' .. d, '-inf', int(now), 'LIMIT', 0, 100)) do
+  for _, id in ipairs(call('ZRANGEBYSCORE', P .. 'due:' .. d, '-inf', stamp, 'LIMIT', 0, 100)) do
     call('ZREM', P .. 'due:' .. d, id)
-    local meta = read_meta(call('HGET', P .. 'e:' .. id, 'm'))
-    if meta then call('ZADD', P .. 'lane:' .. d, int(meta.sequence), id) end
+    local meta = read_meta(read_record(id, 'm')[1])
+    if meta then call('ZADD', P .. 'lane:' .. d, meta.sequence, id) end
   end
+end
+
+local READY = { W = true, R = true, L = true }
+
+local function expire(id, policy, copy, meta_text)
+  copy.state, copy.since = 'E', stamp
+  call('HSET', P .. 'e:' .. id, 'c:' .. policy.destination, write_copy(copy))
+  expired = expired + 1
+  finish(id, read_meta(meta_text), policy, now, 'E')
 end
 
 local out = {}
--- Leases one copy. Returns false when its body does not fit into this reply any more.
-local function lease(id, policy)
-  local d, key = policy.destination, P .. 'e:' .. id
-  local v = call('HMGET', key, 'm', 'b', 'c:' .. d)
-  local copy = read_copy(v[3] or nil)
-  if not copy or not (copy.state == 'W' or copy.state == 'R' or copy.state == 'L') then return true end
-  local meta = read_meta(v[1])
-  if math.max(meta.at, copy.revived) + policy.maxAgeMs <= now then
-    copy.state, copy.since = 'E', now
-    call('HSET', key, 'c:' .. d, write_copy(copy))
-    expired = expired + 1
-    finish(id, meta, policy, now)
-    return true
-  end
-  local body = v[2] or ''
-  if bytes > 0 and bytes + #body > MAX_BYTES then return false end
-  bytes = bytes + #body
-  local in_lane_since = copy.state == 'L' and copy.due or copy.since
-  copy.first = copy.first == 0 and now or copy.first + math.max(0, now - in_lane_since)
-  copy.fence, copy.attempt, copy.state, copy.since, copy.due, copy.token = copy.fence + 1, copy.attempt + 1, 'A', now, 0, token
-  call('ZADD', P .. 'lease:' .. d, int(now + policy.leaseMs), id)
-  local attempt = int(copy.attempt)
-  call('HSET', key, 'c:' .. d, write_copy(copy), 'a:' .. d .. ':' .. attempt, int(now))
+-- Leases one copy and hands it out.
+local function lease(id, policy, copy, meta_text, body)
+  local first = tonumber(copy.first)
+  local in_lane_since = tonumber(copy.state == 'L' and copy.due or copy.since)
+  copy.first = first == 0 and stamp or int(first + math.max(0, now - in_lane_since))
+  copy.fence, copy.attempt, copy.state, copy.since, copy.due, copy.token =
+    int(copy.fence + 1), int(copy.attempt + 1), 'A', stamp, 0, token
+  call('HSET', P .. 'e:' .. id, 'c:' .. policy.destination, write_copy(copy))
   local n = #out
   out[n + 1], out[n + 2], out[n + 3], out[n + 4], out[n + 5], out[n + 6], out[n + 7] =
-    policy.index, id, int(copy.fence), attempt .. ' ' .. int(copy.attempt - copy.base), int(copy.first), v[1], body
-  return true
+    policy.index, id, copy.fence, copy.attempt .. ' ' .. int(copy.attempt - copy.base), copy.first, meta_text, body
 end
 
+-- First everything is read, then leased, then taken out of the lane: an error on the way leaves no copy without a place.
 local function take_from(key, policy, room)
+  local field, deadline = 'c:' .. policy.destination, int(now + policy.leaseMs)
   local ids = call('ZRANGE', key, 0, room - 1)
-  local used = 0
+  local used, taken, leases = 0, {}, {}
   for _, id in ipairs(ids) do
-    if not lease(id, policy) then break end
+    local v = read_record(id, 'm', 'b', field)
+    local copy = read_copy(v[3] or nil)
+    if copy and READY[copy.state] then
+      local at = tonumber(string.match(v[1], '^%d+ %d+ %x+ %d+ (%d+)'))
+      if math.max(at, tonumber(copy.revived)) + policy.maxAgeMs <= now then
+        expire(id, policy, copy, v[1])
+      else
+        local body = v[2] or ''
+        if bytes > 0 and bytes + #body > MAX_BYTES then break end
+        bytes = bytes + #body
+        taken[#taken + 1] = { id, copy, v[1], body }
+        leases[#leases + 1] = deadline
+        leases[#leases + 1] = id
+      end
+    end
     used = used + 1
   end
+  if #leases > 0 then call('ZADD', P .. 'lease:' .. policy.destination, unpack(leases)) end
+  for _, t in ipairs(taken) do lease(t[1], policy, t[2], t[3], t[4]) end
   if used > 0 then call('ZREMRANGEBYRANK', key, 0, used - 1) end
   return used, used < #ids
 end
@@ -162,7 +188,7 @@ local function take(policy, want, started)
   call('ZADD', P .. 'busy', int(now + HELD_MS), d)
   expire_leases(policy)
   promote_due(policy)
-  local room = math.min(want, policy.limit - call('ZCARD', P .. 'lease:' .. d))
+  local room = math.min(want, policy.limit - call('ZCARD', P .. 'lease:' .. d), 1000)
   if room > 0 then
     local used, full = take_from(P .. 'lane:' .. d, policy, room)
     if used < room and not full then take_from(P .. 'late:' .. d, policy, room - used) end
@@ -173,7 +199,7 @@ end
 local i = 6
 for k = 1, settles do
   local policy = policies[tonumber(ARGV[i])]
-  local ok = settle(policy, ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3], ARGV[i + 4], ARGV[i + 5], tonumber(ARGV[i + 6]))
+  local ok = settle(policy, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5], tonumber(ARGV[i + 6]))
   if not ok then fenced[#fenced + 1] = k - 1 end
   handled[policy.route] = { policy = policy, n = (handled[policy.route] and handled[policy.route].n or 0) + 1 }
   freed[policy.destination] = true
@@ -183,7 +209,7 @@ local first_take = i
 i = first_take + 3 * takes
 for _ = 1, adoptions do
   local policy, n, mine = policies[tonumber(ARGV[i])], tonumber(ARGV[i + 1]), {}
-  for j = 0, n - 1 do mine[ARGV[i + 2 + 2 * j]] = tonumber(ARGV[i + 3 + 2 * j]) end
+  for j = 0, n - 1 do mine[ARGV[i + 2 + 2 * j]] = ARGV[i + 3 + 2 * j] end
   i = i + 2 + 2 * n
   for _, id in ipairs(call('ZRANGE', P .. 'lease:' .. policy.destination, 0, -1)) do
     local v = call('HMGET', P .. 'e:' .. id, 'm', 'c:' .. policy.destination)
@@ -194,6 +220,7 @@ for _ = 1, adoptions do
     end
   end
 end
+for d, ids in pairs(ended) do call('ZREM', P .. 'lease:' .. d, unpack(ids)) end
 local waiting = {}
 i = first_take
 for k = 1, takes do
@@ -208,4 +235,4 @@ for d in pairs(freed) do
   if not taking[d] and call('ZCARD', P .. 'lane:' .. d) + call('ZCARD', P .. 'late:' .. d) > 0 then announce(d, 0, now) end
 end
 for _, h in pairs(handled) do sweep(h.policy, 2 * h.n, now) end
-return { fenced, unknown, lost, expired, waiting, int(now), out }
+return { fenced, unknown, lost, expired, waiting, stamp, out }
