@@ -38,12 +38,20 @@ const OPTIONS = {
 const TO_STAY = { port: "8080", adminPort: "9090", dataDir: ".davit" };
 const BY_ITSELF = { port: "0", adminPort: "0", dataDir: undefined };
 
+/** Time for the last output to be written, ms. */
+const LINGER_MS = 1_000;
+
 /** `davit dev`: the whole chain on one machine. */
 export const command: Command = {
   name: "dev",
   summary: "run the whole chain on this machine over manifests in files",
   usage: USAGE,
-  run: (argv, io) => runDev(devOptions(argv), io),
+  async run(argv, io) {
+    const code = await runDev(devOptions(argv), io);
+    // Clients of a Redis that is gone go on trying for ever: whatever still holds the process then, it is over.
+    setTimeout(() => process.exit(code), LINGER_MS).unref();
+    return code;
+  },
 };
 
 /** @throws UsageError */

@@ -265,6 +265,20 @@ describe("davit dev, ending and starting", () => {
     await waitFor("Redis to go", () => !isAlive(dev.redisPid));
   });
 
+  it("ends, and says why, when its Redis is killed; the next one goes on", async () => {
+    target.stop();
+    workspace.write(manifests({ schedule: "[1h]" }));
+    const dev = await workspace.dev();
+    const { id = "" } = await post(dev, { id: "one" });
+    await waitFor("a failed attempt", async () => (await stateOf(id)) === "delayed");
+    process.kill(dev.redisPid, "SIGKILL");
+    const { code, stderr } = await dev.program.ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain("Redis has ended by itself");
+    await workspace.dev();
+    expect(await stateOf(id)).toBe("delayed");
+  });
+
   it("takes over from a dev that was killed: its Redis is ended, its events are kept", async () => {
     target.stop();
     workspace.write(manifests({ schedule: "[1h]" }));

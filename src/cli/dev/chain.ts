@@ -112,16 +112,16 @@ export class Chain {
     return this.#store.ledger(this.#scope(namespace));
   }
 
-  /** In the order of an event's way: nothing comes in any more, what is under way is finished or handed back, then the store is let go. */
-  async stop(): Promise<void> {
+  /**
+   * In the order of an event's way: nothing comes in any more, what is under way is finished or handed back, then the store is let go.
+   * @param lost aborted when the store is gone for good: then no worker can settle what it has, and none is waited for
+   */
+  async stop(lost?: AbortSignal): Promise<void> {
     await this.#gateway.close(GATEWAY_GRACE_MS);
     this.#backlog.stop();
     clearInterval(this.#gauges);
     const workers = [...this.#workers.values()].map(({ worker }) => worker.stop());
-    const late = new Promise<void>((resolve) => {
-      setTimeout(resolve, WORKER_GRACE_MS).unref();
-    });
-    await Promise.race([Promise.all(workers), late]);
+    await Promise.race([Promise.all(workers), giveUp(lost)]);
     await this.#sender.close();
     this.#store.close();
     this.#admin.close();
@@ -177,6 +177,15 @@ export class Chain {
 function dedupeName({ disabled, sources }: RouteEntry["dedupe"]): string {
   if (disabled) return "none";
   return sources.length > 0 ? "id" : "weak";
+}
+
+/** Resolves when there is no more sense in waiting for workers. */
+function giveUp(lost: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (lost?.aborted) resolve();
+    lost?.addEventListener("abort", () => resolve(), { once: true });
+    setTimeout(resolve, WORKER_GRACE_MS).unref();
+  });
 }
 
 /** Listens on loopback. @throws CommandError that names the flag */

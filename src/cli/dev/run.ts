@@ -35,6 +35,9 @@ export interface DevOptions {
   readonly jsonLogs: boolean;
 }
 
+const REDIS_LOST =
+  "Redis has ended by itself: ending too; what was accepted is on disk and goes on with the next start\n";
+
 /** What was started, undone in reverse. */
 type Undo = (() => unknown)[];
 
@@ -45,9 +48,13 @@ type Undo = (() => unknown)[];
 export async function runDev(options: DevOptions, io: Io): Promise<number> {
   const undo: Undo = [];
   try {
-    const stop = stopSignals();
-    undo.push(() => stop.release());
-    return await run(options, { io, undo, stop: stop.signal });
+    const signals = stopSignals();
+    undo.push(() => signals.release());
+    const lost = new AbortController();
+    lost.signal.addEventListener("abort", () => io.stderr.write(REDIS_LOST));
+    const stop = AbortSignal.any([signals.signal, lost.signal]);
+    const code = await run(options, { io, undo, stop, lost });
+    return lost.signal.aborted ? 1 : code;
   } finally {
     for (const step of undo.toReversed()) await step();
   }
@@ -56,8 +63,10 @@ export async function runDev(options: DevOptions, io: Io): Promise<number> {
 interface Surroundings {
   readonly io: Io;
   readonly undo: Undo;
-  /** Aborted by the first SIGINT, SIGTERM or SIGHUP. */
+  /** Aborted by the first SIGINT, SIGTERM or SIGHUP, and by {@link lost}. */
   readonly stop: AbortSignal;
+  /** Aborted when the embedded Redis ended by itself. */
+  readonly lost: AbortController;
 }
 
 /** The chain, once it serves. */
@@ -86,7 +95,8 @@ async function run(options: DevOptions, surroundings: Surroundings): Promise<num
 }
 
 /** @returns `undefined` when the manifests are refused, which has been told then */
-async function start(options: DevOptions, { io, undo }: Surroundings): Promise<Running | undefined> {
+async function start(options: DevOptions, surroundings: Surroundings): Promise<Running | undefined> {
+  const { io, undo } = surroundings;
   const directory = await takeDirectory(options, undo);
   const receiver = options.demonstration ? await startReceiver(undo) : undefined;
   const served = (entries: readonly RouteEntry[]) =>
@@ -108,10 +118,10 @@ async function start(options: DevOptions, { io, undo }: Surroundings): Promise<R
   const first = await live.compile();
   for (const line of [...first.errors, ...first.warnings]) io.stderr.write(`${line}\n`);
   if (first.errors.length > 0) return undefined;
-  const redisUrl = options.redisUrl ?? (await startRedis(directory, undo));
+  const redisUrl = options.redisUrl ?? (await startRedis(directory, surroundings));
   const logger = createLogger("dev", { destination: options.jsonLogs ? io.stderr : logLines(io.stderr) });
   chain = new Chain({ ...options, redisUrl, logger });
-  undo.push(() => chain?.stop());
+  undo.push(() => chain?.stop(surroundings.lost.signal));
   await chain.start();
   await live.publish(first);
   undo.push(() => live.stop());
@@ -131,7 +141,7 @@ function humanOutput({ json }: DevOptions, io: Io): Output {
 async function show(
   options: DevOptions,
   { chain, entries, receiver }: Running & { readonly receiver: Receiver },
-  { io, stop }: Surroundings,
+  { io, stop, undo }: Surroundings,
 ): Promise<number> {
   const report = await demonstrate({
     entries,
@@ -142,7 +152,10 @@ async function show(
   });
   const out = humanOutput(options, io);
   out.write(demonstrationText(report, out));
-  if (options.json) io.stdout.write(`${JSON.stringify(report.counts)}\n`);
+  const json = () => io.stdout.write(`${JSON.stringify(report.counts)}\n`);
+  // The last line of all, also where stdout and stderr are one: after what stopping has to say.
+  if (options.json && options.once) undo.unshift(json);
+  else if (options.json) json();
   return report.differences.length === 0 ? 0 : 1;
 }
 
@@ -164,9 +177,17 @@ async function startReceiver(undo: Undo): Promise<{ readonly receiver: Receiver;
 }
 
 /** @returns its URL */
-async function startRedis(directory: DevDirectory, undo: Undo): Promise<string> {
+async function startRedis(directory: DevDirectory, { undo, lost }: Surroundings): Promise<string> {
   const redis = await startEmbeddedRedis(join(directory.path, "redis"));
-  undo.push(() => redis.stop());
+  let isWanted = true;
+  undo.push(() => {
+    isWanted = false;
+    return redis.stop();
+  });
+  void redis.exited.then(() => {
+    if (isWanted) lost.abort();
+    return undefined;
+  });
   directory.update({ redis: { url: redis.url, pid: redis.pid } });
   return redis.url;
 }
