@@ -38,6 +38,25 @@ export function retentionConformance(open: Open): void {
     },
   );
 
+  withStore("removes only as many late ones as are too many", async ({ inbox, outbox, ledger }) => {
+    const policy = retained({ maxEvents: 6 });
+    const destination = destinationPolicy({ policy });
+    for (let i = 0; i < 10; i++) await inbox.claim(newEvent({ policy }));
+    const worker = await outbox([]);
+    const copies = await take(worker, destination);
+    await settle(
+      worker,
+      copies.map((copy) => settlement(copy, "delivered")),
+      destination,
+    );
+    expect((await ledger.events(ROUTE, 20)).map(({ id }) => id)).toEqual(
+      copies
+        .map(({ eventId }) => eventId)
+        .slice(4)
+        .toReversed(),
+    );
+  });
+
   withStore("removes a late one that the sweep had passed", async ({ inbox, outbox, ledger }) => {
     const policy = retained({ maxEvents: 2 });
     const destination = destinationPolicy({ policy });

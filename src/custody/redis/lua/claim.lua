@@ -5,6 +5,7 @@
 local policies = cjson.decode(ARGV[1])
 local count = tonumber(ARGV[2])
 local now = now_ms()
+local stamp = int(now)
 
 -- Sequences are reserved first and written at once, so that no error further down can hand one out twice. Gaps are normal.
 local wanted = {}
@@ -30,21 +31,30 @@ local function in_window(value, window)
   return value and tonumber(string.match(value, ' (%d+) ')) > now - window and value or nil
 end
 
-local function find_mark(field, policy)
-  local value = call('HGET', P .. 'live', field)
-  if value then return value end
-  local function look(window, depth)
-    local bucket = math.floor(now / window)
+-- The buckets a mark of this policy may lie in, made once a call. The edited window reaches back through buckets of the earlier size; those expire
+-- after two windows, so three are all there can be.
+local function buckets_of(policy)
+  if policy.buckets then return policy.buckets end
+  local keys = {}
+  local function add(window, depth)
     for back = 0, depth do
-      local found = in_window(call('HGET', P .. 'seen:' .. int(window) .. ':' .. int(bucket - back), field), policy.windowMs)
-      if found then return found end
+      keys[#keys + 1] = P .. 'seen:' .. int(window) .. ':' .. int(math.floor(now / window) - back)
     end
   end
-  local found = look(policy.windowMs, 1)
-  if found then return found end
+  add(policy.windowMs, 1)
   for _, earlier in ipairs(policy.earlierWindows) do
-    -- The edited window reaches back through buckets of the earlier size; those expire after two windows, so three are all there can be.
-    if earlier['until'] > now then found = look(earlier.windowMs, 2) end
+    if earlier['until'] > now then add(earlier.windowMs, 2) end
+  end
+  policy.buckets = keys
+  return keys
+end
+
+local fresh = {}   -- marks of this call: they are written at its end
+local function find_mark(field, policy)
+  local value = fresh[field] or call('HGET', P .. 'live', field)
+  if value then return value end
+  for _, key in ipairs(buckets_of(policy)) do
+    local found = in_window(call('HGET', key, field), policy.windowMs)
     if found then return found end
   end
 end
@@ -52,9 +62,12 @@ end
 local lanes = {}
 local function enqueue(id, destination, limit, sequence)
   local lane = P .. 'lane:' .. destination
-  lanes[destination] = lanes[destination] or { length = call('ZCARD', lane), limit = limit, hints = {} }
-  call('ZADD', lane, int(sequence), id)
   local l = lanes[destination]
+  if not l then
+    l = { length = call('ZCARD', lane), hints = {} }
+    lanes[destination] = l
+  end
+  batch('ZADD', lane, sequence, id)
   local slot = math.floor(l.length / 64)
   if l.length % 64 == 0 and slot < math.ceil(limit / 64) then l.hints[#l.hints + 1] = slot end
   l.length = l.length + 1
@@ -82,6 +95,7 @@ local function again(value, policy)
 end
 
 local out, i = {}, 3
+local marks, seen, logged = {}, {}, {}
 for k = 1, count do
   local id, p, mode, mark, hash, seq, json, body, copies =
     ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5], ARGV[i + 6], ARGV[i + 7], tonumber(ARGV[i + 8])
@@ -90,7 +104,7 @@ for k = 1, count do
   local policy, key = policies[p], P .. 'e:' .. id
   local known
   if mode == '-' then
-    known = call('ZSCORE', P .. 'log:' .. policy.route, id) and id or nil
+    known = (fresh[id] or call('ZSCORE', P .. 'log:' .. policy.route, id)) and id or nil
   else
     known = find_mark(mark, policy)
     if known and hash ~= '-' and string.match(known, '(%S+)$') ~= hash then
@@ -103,34 +117,39 @@ for k = 1, count do
   elseif known then
     out[k] = again(known, policy)
   else
-    local sequence = next_sequence[p]
-    next_sequence[p] = sequence + 1
+    local sequence = int(next_sequence[p])
+    next_sequence[p] = next_sequence[p] + 1
     local names, fields = {}, {}
     for c = 0, copies - 1 do
       local destination = ARGV[first_copy + 2 * c]
-      names[#names + 1] = destination
-      fields[#fields + 1] = 'c:' .. destination
-      fields[#fields + 1] = 'W 0 0 0 0 0 ' .. int(now) .. ' 0 0 -'
+      names[c + 1] = destination
+      fields[2 * c + 1] = 'c:' .. destination
+      fields[2 * c + 2] = 'W 0 0 0 0 0 ' .. stamp .. ' 0 0 -'
+      enqueue(id, destination, tonumber(ARGV[first_copy + 2 * c + 1]), sequence)
     end
-    local head = '1 1 ' .. policy.route .. ' ' .. int(sequence) .. ' ' .. int(now) .. ' ' .. seq .. ' ' .. mode .. ' ' .. mark .. ' ' .. hash
-    -- Record, lanes, then what makes it known: should one of them fail, the event is not known, and its sender is not told that it is kept.
-    call('HSET', key, 'b', body, 'm', head .. '\n' .. table.concat(names, ' ') .. '\n' .. json, unpack(fields))
-    for c = 0, copies - 1 do
-      enqueue(id, ARGV[first_copy + 2 * c], tonumber(ARGV[first_copy + 2 * c + 1]), sequence)
+    local head = '1 1 ' .. policy.route .. ' ' .. sequence .. ' ' .. stamp .. ' ' .. seq .. ' ' .. mode .. ' ' .. mark .. ' ' .. hash
+    call('HSET', key, 'b', (copies > 0 or policy.keepBodies) and body or '', 'm', head .. '\n' .. table.concat(names, ' ') .. '\n' .. json, unpack(fields))
+    if mode ~= '-' then
+      local value = id .. ' ' .. stamp .. ' ' .. hash
+      fresh[mark] = value
+      if mode == 'm' and copies > 0 then marks[#marks + 1] = { mark, value }
+      else seen[#seen + 1] = { id, { at = now, mark = mark, hash = hash }, policy } end
     end
-    if mode == 'm' and copies > 0 then
-      call('HSET', P .. 'live', mark, id .. ' ' .. int(now) .. ' ' .. hash)
-    elseif mode ~= '-' then
-      mark_seen(id, { at = now, mark = mark, hash = hash }, policy, now)
-    end
-    call('ZADD', P .. 'log:' .. policy.route, int(sequence), id)
-    if copies == 0 and not policy.keepBodies then call('HDEL', key, 'b') end
+    logged[#logged + 1] = { policy.route, sequence, id }
+    fresh[id] = true
     out[k] = 'N' .. id
   end
 end
 
+-- Records are written, lanes follow, and then what makes an event known: should one of them fail, none is known, and no sender is told that it is kept.
+flush()
+for _, m in ipairs(marks) do batch('HSET', P .. 'live', m[1], m[2]) end
+for _, m in ipairs(seen) do mark_seen(m[1], m[2], m[3], now) end
+for _, l in ipairs(logged) do batch('ZADD', P .. 'log:' .. l[1], l[2], l[3]) end
+flush()
 for destination, lane in pairs(lanes) do
   for _, slot in ipairs(lane.hints) do announce(destination, slot, now) end
 end
 for p, n in pairs(wanted) do sweep(policies[p], 2 * n, now) end
+flush()
 return out

@@ -22,7 +22,9 @@ end
 local function look_at_route(member, route)
   local policy = policies[route]
   if not policy then return call('ZADD', P .. 'exp', int(now + 3600000), member) end
+  flush()
   sweep(policy, PAGE, now)
+  flush()
   local cursor = call('HGET', P .. 'route:' .. route, 'cursor')
   local head = call('ZRANGEBYSCORE', P .. 'log:' .. route, cursor and '(' .. cursor or '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
   if not head[1] then return call('ZREM', P .. 'exp', member) end
@@ -48,4 +50,5 @@ for _, member in ipairs(looks) do
   local route = string.match(member, '^r:(%x+)$')
   if route then look_at_route(member, route) else look_at_record(member) end
 end
+flush()
 return { (#tickets == 2 * PAGE or #looks == PAGE) and 1 or 0, tickets }

@@ -15,6 +15,30 @@ end
 
 local function int(n) return string.format('%.0f', n) end
 
+-- Writes that many entries of a call have in common are collected and made by one command a key: most of a script's time goes into calling commands.
+local batches, order = {}, {}
+local function batch(command, key, ...)
+  local name = command .. ' ' .. key
+  local list = batches[name]
+  if not list then
+    list = { command = command, key = key }
+    batches[name] = list
+    order[#order + 1] = list
+  end
+  for i = 1, select('#', ...) do list[#list + 1] = (select(i, ...)) end
+end
+
+local removals = {}
+-- Makes the collected writes, in the order in which their keys came up.
+local function flush()
+  for route, n in pairs(removals) do call('HINCRBY', P .. 'route:' .. route, 'removed', n) end
+  removals = {}
+  for _, list in ipairs(order) do
+    for from = 1, #list, 1000 do call(list.command, list.key, unpack(list, from, math.min(from + 999, #list))) end
+  end
+  batches, order = {}, {}
+end
+
 -- A copy is one string: state fence attempt base unknown first since due revived token. Its parts stay text until somebody reckons with them:
 -- Lua's number formatting costs more than the commands around it.
 --   state   W waiting, R replayed (waits in `late`), A active, L delayed; D delivered, X dead, C cancelled, I ignored, E expired
@@ -78,11 +102,11 @@ local function remove_record(id, meta, unsettled)
     if value and string.sub(value, 1, 26) == id then call('HDEL', P .. 'live', meta.mark) end
   end
   call('DEL', P .. 'e:' .. id)
-  call('ZREM', P .. 'log:' .. meta.route, id)
-  call('HINCRBY', P .. 'route:' .. meta.route, 'removed', 1)
+  batch('ZREM', P .. 'log:' .. meta.route, id)
+  removals[meta.route] = (removals[meta.route] or 0) + 1
 end
 
--- Removes what is due of a route's log, oldest first, at most `budget` records looked at. What cannot go yet (live or dead) is passed for good:
+-- Removes what is due of a route's log, oldest first, at most `budget` records. One that cannot go yet (live or dead) is passed for good, one a call:
 -- when it settles later, `finish` sees that the cursor is past it.
 local function sweep(policy, budget, now)
   local log, state = P .. 'log:' .. policy.route, P .. 'route:' .. policy.route
@@ -90,22 +114,30 @@ local function sweep(policy, budget, now)
   local oldest = (now - policy.deliveredMs) * 4096
   local cursor = call('HGET', state, 'cursor')
   local from = cursor and '(' .. cursor or '-inf'
-  if over <= 0 and #call('ZRANGEBYSCORE', log, from, int(oldest), 'LIMIT', 0, 1) == 0 then return 0 end
-  local rows = call('ZRANGEBYSCORE', log, from, '+inf', 'WITHSCORES', 'LIMIT', 0, budget)
-  local passed, removed = nil, 0
-  for i = 1, #rows, 2 do
-    local id, score = rows[i], rows[i + 1]
-    if over <= 0 and tonumber(score) > oldest then break end
-    local meta = read_meta(call('HGET', P .. 'e:' .. id, 'm'))
-    if not meta then
-      call('ZREM', log, id)
-    else
-      local live, dead, kept = survey(id, meta)
-      if live or dead or kept then passed = int(tonumber(score))
-      else remove_record(id, meta, false) removed = removed + 1 over = over - 1 end
+  local passed, removed, page = nil, 0, 1
+  while removed < budget do
+    local rows = call('ZRANGEBYSCORE', log, from, '+inf', 'WITHSCORES', 'LIMIT', 0, page)
+    for i = 1, #rows, 2 do
+      local id, score = rows[i], rows[i + 1]
+      if over <= 0 and tonumber(score) > oldest then return removed end
+      local meta = read_meta(call('HGET', P .. 'e:' .. id, 'm'))
+      local live, dead, kept = false, false, false
+      if meta then live, dead, kept = survey(id, meta) end
+      if live or dead or kept then
+        if passed then return removed end
+        passed = int(tonumber(score))
+        from = '(' .. passed
+        call('HSET', state, 'cursor', passed)
+      else
+        if meta then remove_record(id, meta, false) else batch('ZREM', log, id) end
+        from = '(' .. int(tonumber(score))
+        removed = removed + 1
+        over = over - 1
+      end
     end
+    if #rows < 2 * page then return removed end
+    page = math.min(budget, 32)
   end
-  if passed then call('HSET', state, 'cursor', passed) end
   return removed
 end
 
@@ -116,11 +148,13 @@ local function mark_seen(id, meta, policy, now)
   local ends = (bucket + 2) * policy.windowMs
   if ends <= now then return end
   local key = P .. 'seen:' .. int(policy.windowMs) .. ':' .. int(bucket)
-  call('HSET', key, meta.mark, id .. ' ' .. int(meta.at) .. ' ' .. meta.hash)
   if not seen_ready[key] then
     seen_ready[key] = true
+    call('HSET', key, meta.mark, id .. ' ' .. int(meta.at) .. ' ' .. meta.hash)
     if call('PTTL', key) < 0 then call('PEXPIREAT', key, int(ends)) end
+    return
   end
+  batch('HSET', key, meta.mark, id .. ' ' .. int(meta.at) .. ' ' .. meta.hash)
 end
 
 local logs = {}
@@ -128,7 +162,7 @@ local function log_of(policy)
   local l = logs[policy.route]
   if not l then
     l = { cursor = tonumber(call('HGET', P .. 'route:' .. policy.route, 'cursor') or '-1'),
-      over = call('ZCARD', P .. 'log:' .. policy.route) > policy.maxEvents }
+      over = call('ZCARD', P .. 'log:' .. policy.route) - policy.maxEvents }
     logs[policy.route] = l
   end
   return l
@@ -142,13 +176,16 @@ local function finish(id, meta, policy, now, state)
   if dead then return call('ZADD', P .. 'exp', int(now + policy.deadLettersMs), id) end
   if meta.mode == 'm' then
     mark_seen(id, meta, policy, now)
-    call('HDEL', P .. 'live', meta.mark)
+    batch('HDEL', P .. 'live', meta.mark)
   end
   if kept then return call('ZADD', P .. 'exp', int(now + policy.deadLettersMs), id) end
   local log = log_of(policy)
   if tonumber(meta.sequence) <= log.cursor then
     local due = meta.at + policy.deliveredMs
-    if log.over or due <= now then return remove_record(id, meta, false) end
+    if log.over > 0 or due <= now then
+      log.over = log.over - 1
+      return remove_record(id, meta, false)
+    end
     call('ZADD', P .. 'exp', int(due), id)
   end
   if not policy.keepBodies then call('HDEL', P .. 'e:' .. id, 'b') end

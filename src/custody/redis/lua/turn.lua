@@ -13,13 +13,7 @@ local MAX_BYTES = 1048576
 local fenced, unknown, lost, expired, bytes = {}, 0, 0, 0, 0
 local handled, taking, freed = {}, {}, {}
 
--- Settled leases go in one command a destination, before anything new is taken.
-local ended = {}
-local function end_lease(d, id)
-  local list = ended[d]
-  if not list then list = {} ended[d] = list end
-  list[#list + 1] = id
-end
+local function end_lease(d, id) batch('ZREM', P .. 'lease:' .. d, id) end
 
 -- Back into the lane without counting: it never reached a socket.
 local function hand_back(id, policy, copy, meta)
@@ -220,7 +214,7 @@ for _ = 1, adoptions do
     end
   end
 end
-for d, ids in pairs(ended) do call('ZREM', P .. 'lease:' .. d, unpack(ids)) end
+flush()   -- before anything new is taken: an ended lease must not count against the limit
 local waiting = {}
 i = first_take
 for k = 1, takes do
@@ -235,4 +229,5 @@ for d in pairs(freed) do
   if not taking[d] and call('ZCARD', P .. 'lane:' .. d) + call('ZCARD', P .. 'late:' .. d) > 0 then announce(d, 0, now) end
 end
 for _, h in pairs(handled) do sweep(h.policy, 2 * h.n, now) end
+flush()
 return { fenced, unknown, lost, expired, waiting, stamp, out }
