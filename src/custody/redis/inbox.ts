@@ -27,10 +27,10 @@ interface Pending {
 
 const OUTCOMES: Readonly<Record<string, ClaimResult["outcome"]>> = { N: "new", D: "duplicate", R: "revived" };
 
-/** What a mark's `mode` is called in `claim.lua`. */
-function markArguments({ mark }: NewEvent): [mode: string, mark: string, bodyHash: string] {
-  if (mark === undefined) return ["-", "-", "-"];
-  return [mark.weak ? "w" : "m", mark.key.toString("base64url"), mark.bodyHash?.toString("base64url") ?? "-"];
+/** Mode, mark and body hash as `claim.lua` reads them. */
+function markText({ mark }: NewEvent): string {
+  if (mark === undefined) return "- - -";
+  return `${mark.weak ? "w" : "m"} ${mark.key.toString("base64url")} ${mark.bodyHash?.toString("base64url") ?? "-"}`;
 }
 
 /**
@@ -132,21 +132,52 @@ export class RedisInbox implements Inbox {
   }
 }
 
-function claimArguments(events: readonly NewEvent[]): (string | number | Buffer)[] {
-  const policies: RoutePolicy[] = [];
-  const index = new Map<RoutePolicy, number>();
-  const args: (string | number | Buffer)[] = [];
-  for (const event of events) {
-    let position = index.get(event.policy);
+/** Policies of a batch with the limits of the destinations its events go to. */
+class Policies {
+  readonly #positions = new Map<RoutePolicy, number>();
+  readonly #list: { readonly policy: RoutePolicy; readonly limits: Record<string, number> }[] = [];
+  #seen: NewEvent["destinations"] | undefined;
+
+  /** @returns the position from 1, as Lua counts */
+  add({ policy, destinations }: NewEvent): number {
+    let position = this.#positions.get(policy);
     if (position === undefined) {
-      position = policies.push(event.policy);
-      index.set(event.policy, position);
+      position = this.#list.push({ policy, limits: {} });
+      this.#positions.set(policy, position);
+      this.#seen = undefined;
     }
-    const json = metaJson(event.headers, event.eventType);
-    args.push(event.id, position, ...markArguments(event), event.seq, json, event.body, event.destinations.length);
-    for (const { destination, limit } of event.destinations) args.push(destination, limit);
+    // A route hands out the same array for every event that goes to all its destinations.
+    if (destinations !== this.#seen) {
+      const limits = this.#list[position - 1]?.limits ?? {};
+      for (const { destination, limit } of destinations) limits[destination] = limit;
+      this.#seen = destinations;
+    }
+    return position;
   }
-  return [JSON.stringify(policies.map(policyArgument)), events.length, ...args];
+
+  toString(): string {
+    return JSON.stringify(this.#list.map(({ policy, limits }) => ({ ...policyArgument(policy), limits })));
+  }
+}
+
+/** Few arguments: each costs on its way out, in Redis's parser and in Lua. */
+function claimArguments(events: readonly NewEvent[]): (string | number | Buffer)[] {
+  const policies = new Policies();
+  const args: (string | number | Buffer)[] = ["", events.length];
+  for (const event of events) {
+    const { id, seq, destinations, headers, eventType, body } = event;
+    const [only] = destinations;
+    const names =
+      destinations.length === 1 && only
+        ? only.destination
+        : destinations.map(({ destination }) => destination).join(" ");
+    args.push(
+      `${id} ${policies.add(event)} ${markText(event)} ${seq}\n${names}\n${metaJson(headers, eventType)}`,
+      body,
+    );
+  }
+  args[0] = policies.toString();
+  return args;
 }
 
 /** The part of a policy the scripts read. */

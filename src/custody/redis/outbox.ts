@@ -19,7 +19,7 @@ const OUTCOMES: Readonly<Record<Settle["outcome"], string>> = {
 };
 
 /** Values of one copy in the reply of `turn`. */
-const COPY_FIELDS = 7;
+const COPY_VALUES = 3;
 
 /** The worker side on Redis. `token` names this process: leases carry it. */
 export class RedisOutbox implements Outbox {
@@ -106,15 +106,9 @@ function turnArguments(
   ];
   for (const settle of request.settles) {
     const { destination, eventId, fence, outcome, record, delayMs = 0 } = settle;
-    args.push(
-      at(destination),
-      eventId,
-      fence,
-      OUTCOMES[outcome],
-      record.attempt,
-      JSON.stringify(record),
-      Math.ceil(delayMs),
-    );
+    const head = `${at(destination)} ${eventId} ${fence} ${OUTCOMES[outcome]} ${record.attempt} ${Math.ceil(delayMs)}`;
+    args.push(`${head}
+${JSON.stringify(record)}`);
   }
   for (const { destination, want, started } of request.takes) args.push(at(destination), want, started ?? "");
   for (const [destination, mine] of adoptions) {
@@ -128,8 +122,10 @@ function readTurn(reply: TurnReply, request: TurnRequest, destinations: readonly
   const [fenced, unknown, workerLost, expired, waiting, nowText, values] = reply;
   const now = Number(nowText.toString());
   const copies: TakenCopy[] = [];
-  for (let i = 0; i < values.length; i += COPY_FIELDS) {
-    copies.push(readCopy(values.slice(i, i + COPY_FIELDS) as CopyValues, destinations, now));
+  for (let i = 0; i + 2 < values.length; i += COPY_VALUES) {
+    const [head, meta, body] = [values[i], values[i + 1], values[i + 2]];
+    if (head && meta && body)
+      copies.push(readCopy(head.toString().split(" "), meta.toString(), { destinations, now, body }));
   }
   return {
     copies,
@@ -141,30 +137,23 @@ function readTurn(reply: TurnReply, request: TurnRequest, destinations: readonly
   };
 }
 
-type CopyValues = [
-  index: number,
-  id: Buffer,
-  fence: Buffer,
-  attempts: Buffer,
-  first: Buffer,
-  meta: Buffer,
-  body: Buffer,
-];
+interface CopyContext {
+  readonly destinations: readonly string[];
+  readonly now: number;
+  readonly body: Buffer;
+}
 
-function readCopy(
-  [index, id, fence, attempts, first, metaText, body]: CopyValues,
-  destinations: readonly string[],
-  now: number,
-): TakenCopy {
-  const [attempt, used] = attempts.toString().split(" ");
-  const meta: RecordMeta = parseMeta(metaText.toString());
+/** Head: index of the destination, id, fence, attempt, attempts used, start of the budget. */
+function readCopy(head: readonly string[], metaText: string, { destinations, now, body }: CopyContext): TakenCopy {
+  const [index, eventId = "", fence, attempt, used, first] = head;
+  const meta: RecordMeta = parseMeta(metaText);
   return {
-    destination: destinations[index] ?? "",
-    eventId: id.toString(),
-    fence: Number(fence.toString()),
+    destination: destinations[Number(index)] ?? "",
+    eventId,
+    fence: Number(fence),
     attempt: Number(attempt),
     used: Number(used),
-    firstAttemptAt: Number(first.toString()),
+    firstAttemptAt: Number(first),
     now,
     receivedAt: meta.receivedAt,
     sequence: meta.sequence,

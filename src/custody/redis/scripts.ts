@@ -16,8 +16,8 @@ export interface ScriptCommands {
   stats: Run<(string | number)[]>;
 }
 
-/** Fenced indexes, unknown, workerLost, expired, waiting, now, then seven values a copy. */
-export type TurnReply = [number[], number, number, number, number[], Buffer, (Buffer | number)[]];
+/** Fenced indexes, unknown, workerLost, expired, waiting, now, three values a copy. */
+export type TurnReply = [number[], number, number, number, number[], Buffer, Buffer[]];
 
 const source = (name: string) => readFileSync(new URL(`lua/${name}.lua`, import.meta.url), "utf8");
 const library = source("lib");

@@ -1,22 +1,22 @@
 -- claim: dedupe, sequence, record and copies of up to 64 events.
--- ARGV: policies (JSON array), count, then for each event:
---   id, index of its policy, mode, mark, bodyHash, seq, json, body, number of copies, then (destination, limit) each.
+-- ARGV: policies (JSON array; `limits` by destination), count, then two for each event:
+--   "id policy mode mark bodyHash seq\ndestinations\njson" (policy: its index; destinations: separated by spaces) and the body.
 -- Returns one string an event: N new, D duplicate, R revived, followed by the id of the event that counts.
 local policies = cjson.decode(ARGV[1])
 local count = tonumber(ARGV[2])
 local now = now_ms()
 local stamp = int(now)
 
--- Sequences are reserved first and written at once, so that no error further down can hand one out twice. Gaps are normal.
-local wanted = {}
-do
-  local i = 3
-  for _ = 1, count do
-    local p = tonumber(ARGV[i + 1])
-    wanted[p] = (wanted[p] or 0) + 1
-    i = i + 9 + 2 * tonumber(ARGV[i + 8])
-  end
+local events, wanted = {}, {}
+for k = 1, count do
+  local id, p, mode, mark, hash, seq, tail, names =
+    string.match(ARGV[2 * k + 1], '^(%S+) (%d+) (%S) (%S+) (%S+) (%d+)\n(([^\n]*)\n.*)$')
+  p = tonumber(p)
+  events[k] = { id = id, p = p, mode = mode, mark = mark, hash = hash, seq = seq, tail = tail, names = names, body = ARGV[2 * k + 2] }
+  wanted[p] = (wanted[p] or 0) + 1
 end
+
+-- Sequences are reserved first and written at once, so that no error further down can hand one out twice. Gaps are normal.
 local next_sequence = {}
 for p, n in pairs(wanted) do
   local key = P .. 'route:' .. policies[p].route
@@ -31,14 +31,15 @@ local function in_window(value, window)
   return value and tonumber(string.match(value, ' (%d+) ')) > now - window and value or nil
 end
 
--- The buckets a mark of this policy may lie in, made once a call. The edited window reaches back through buckets of the earlier size; those expire
+-- The buckets a mark of this policy may lie in, looked up once a call: this call's own marks are in `fresh` until its end. The edited window reaches back through buckets of the earlier size; those expire
 -- after two windows, so three are all there can be.
 local function buckets_of(policy)
   if policy.buckets then return policy.buckets end
   local keys = {}
   local function add(window, depth)
     for back = 0, depth do
-      keys[#keys + 1] = P .. 'seen:' .. int(window) .. ':' .. int(math.floor(now / window) - back)
+      local key = P .. 'seen:' .. int(window) .. ':' .. int(math.floor(now / window) - back)
+      if call('EXISTS', key) == 1 then keys[#keys + 1] = key end
     end
   end
   add(policy.windowMs, 1)
@@ -61,15 +62,15 @@ end
 
 local lanes = {}
 local function enqueue(id, destination, limit, sequence)
-  local lane = P .. 'lane:' .. destination
   local l = lanes[destination]
   if not l then
-    l = { length = call('ZCARD', lane), hints = {} }
+    local lane = P .. 'lane:' .. destination
+    l = { length = call('ZCARD', lane), hints = {}, list = batch('ZADD', lane) }
     lanes[destination] = l
   end
-  batch('ZADD', lane, sequence, id)
-  local slot = math.floor(l.length / 64)
-  if l.length % 64 == 0 and slot < math.ceil(limit / 64) then l.hints[#l.hints + 1] = slot end
+  local list, n = l.list, #l.list
+  list[n + 1], list[n + 2] = sequence, id
+  if l.length % 64 == 0 and l.length / 64 < math.ceil(limit / 64) then l.hints[#l.hints + 1] = l.length / 64 end
   l.length = l.length + 1
 end
 
@@ -94,59 +95,72 @@ local function again(value, policy)
   return (revived and 'R' or 'D') .. id
 end
 
-local out, i = {}, 3
-local marks, seen, logged = {}, {}, {}
-for k = 1, count do
-  local id, p, mode, mark, hash, seq, json, body, copies =
-    ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5], ARGV[i + 6], ARGV[i + 7], tonumber(ARGV[i + 8])
-  local first_copy = i + 9
-  i = first_copy + 2 * copies
-  local policy, key = policies[p], P .. 'e:' .. id
-  local known
-  if mode == '-' then
-    known = (fresh[id] or call('ZSCORE', P .. 'log:' .. policy.route, id)) and id or nil
+local out = {}
+local marks, seen, logs = {}, {}, {}
+
+-- An event of its own: its record is written here, the rest with the batch.
+local function add(e, policy, mark)
+  local id, names = e.id, e.names
+  local sequence = int(next_sequence[e.p])
+  next_sequence[e.p] = next_sequence[e.p] + 1
+  local meta = '1 1 ' .. policy.route .. ' ' .. sequence .. ' ' .. stamp .. ' ' .. e.seq .. ' ' .. e.mode .. ' ' .. mark .. ' ' .. e.hash .. '\n' .. e.tail
+  local waits = 'W 0 0 0 0 0 ' .. stamp .. ' 0 0 -'
+  if names ~= '' and not string.find(names, ' ', 1, true) then
+    call('HSET', P .. 'e:' .. id, 'b', e.body, 'm', meta, 'c:' .. names, waits)
+    enqueue(id, names, policy.limits[names], sequence)
+  else
+    local fields = {}
+    for destination in string.gmatch(names, '%S+') do
+      fields[#fields + 1] = 'c:' .. destination
+      fields[#fields + 1] = waits
+      enqueue(id, destination, policy.limits[destination], sequence)
+    end
+    call('HSET', P .. 'e:' .. id, 'b', (names ~= '' or policy.keepBodies) and e.body or '', 'm', meta, unpack(fields))
+  end
+  if e.mode ~= '-' then
+    local value = id .. ' ' .. stamp .. ' ' .. e.hash
+    fresh[mark] = value
+    if e.mode == 'm' and names ~= '' then
+      local n = #marks
+      marks[n + 1], marks[n + 2] = mark, value
+    else
+      seen[#seen + 1] = { id, { at = stamp, mark = mark, hash = e.hash }, policy }
+    end
+  else
+    fresh[id] = true
+  end
+  local log = logs[policy.route]
+  if not log then
+    log = {}
+    logs[policy.route] = log
+  end
+  local n = #log
+  log[n + 1], log[n + 2] = sequence, id
+  return 'N' .. id
+end
+
+for k, e in ipairs(events) do
+  local policy, mark, known = policies[e.p], e.mark, nil
+  if e.mode == '-' then
+    known = (fresh[e.id] or call('ZSCORE', P .. 'log:' .. policy.route, e.id)) and e.id or nil
   else
     known = find_mark(mark, policy)
-    if known and hash ~= '-' and string.match(known, '(%S+)$') ~= hash then
-      mark = mark .. hash   -- same id, other bytes, and the id is not signed: an event of its own
+    if known and e.hash ~= '-' and string.match(known, '(%S+)$') ~= e.hash then
+      mark = mark .. e.hash   -- same id, other bytes, and the id is not signed: an event of its own
       known = find_mark(mark, policy)
     end
   end
-  if known and string.sub(known, 1, 26) == id then
-    out[k] = 'N' .. id      -- our own batch, sent again after a lost answer
-  elseif known then
-    out[k] = again(known, policy)
-  else
-    local sequence = int(next_sequence[p])
-    next_sequence[p] = next_sequence[p] + 1
-    local names, fields = {}, {}
-    for c = 0, copies - 1 do
-      local destination = ARGV[first_copy + 2 * c]
-      names[c + 1] = destination
-      fields[2 * c + 1] = 'c:' .. destination
-      fields[2 * c + 2] = 'W 0 0 0 0 0 ' .. stamp .. ' 0 0 -'
-      enqueue(id, destination, tonumber(ARGV[first_copy + 2 * c + 1]), sequence)
-    end
-    local head = '1 1 ' .. policy.route .. ' ' .. sequence .. ' ' .. stamp .. ' ' .. seq .. ' ' .. mode .. ' ' .. mark .. ' ' .. hash
-    call('HSET', key, 'b', (copies > 0 or policy.keepBodies) and body or '', 'm', head .. '\n' .. table.concat(names, ' ') .. '\n' .. json, unpack(fields))
-    if mode ~= '-' then
-      local value = id .. ' ' .. stamp .. ' ' .. hash
-      fresh[mark] = value
-      if mode == 'm' and copies > 0 then marks[#marks + 1] = { mark, value }
-      else seen[#seen + 1] = { id, { at = now, mark = mark, hash = hash }, policy } end
-    end
-    logged[#logged + 1] = { policy.route, sequence, id }
-    fresh[id] = true
-    out[k] = 'N' .. id
-  end
+  if not known then out[k] = add(e, policy, mark)
+  elseif string.sub(known, 1, 26) == e.id then out[k] = 'N' .. e.id   -- our own batch, sent again after a lost answer
+  else out[k] = again(known, policy) end
 end
 
 -- Records are written, lanes follow, and then what makes an event known: should one of them fail, none is known, and no sender is told that it is kept.
 flush()
-for _, m in ipairs(marks) do batch('HSET', P .. 'live', m[1], m[2]) end
+if #marks > 0 then call('HSET', P .. 'live', unpack(marks)) end
 for _, m in ipairs(seen) do mark_seen(m[1], m[2], m[3], now) end
-for _, l in ipairs(logged) do batch('ZADD', P .. 'log:' .. l[1], l[2], l[3]) end
 flush()
+for route, log in pairs(logs) do call('ZADD', P .. 'log:' .. route, unpack(log)) end
 for destination, lane in pairs(lanes) do
   for _, slot in ipairs(lane.hints) do announce(destination, slot, now) end
 end

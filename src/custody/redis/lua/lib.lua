@@ -16,27 +16,25 @@ end
 local function int(n) return string.format('%.0f', n) end
 
 -- Writes that many entries of a call have in common are collected and made by one command a key: most of a script's time goes into calling commands.
-local batches, order = {}, {}
-local function batch(command, key, ...)
-  local name = command .. ' ' .. key
+local batches, order, removals = {}, {}, {}
+local function batch(command, key)
+  local name = command .. key
   local list = batches[name]
   if not list then
     list = { command = command, key = key }
     batches[name] = list
     order[#order + 1] = list
   end
-  for i = 1, select('#', ...) do list[#list + 1] = (select(i, ...)) end
+  return list
 end
 
-local removals = {}
 -- Makes the collected writes, in the order in which their keys came up.
 local function flush()
   for route, n in pairs(removals) do call('HINCRBY', P .. 'route:' .. route, 'removed', n) end
-  removals = {}
   for _, list in ipairs(order) do
     for from = 1, #list, 1000 do call(list.command, list.key, unpack(list, from, math.min(from + 999, #list))) end
   end
-  batches, order = {}, {}
+  batches, order, removals = {}, {}, {}
 end
 
 -- A copy is one string: state fence attempt base unknown first since due revived token. Its parts stay text until somebody reckons with them:
@@ -63,7 +61,7 @@ local function read_meta(text)
   if not text then return nil end
   local route, sequence, at, mode, mark, hash, destinations =
     string.match(text, '^%d+ %d+ (%x+) (%d+) (%d+) %d+ (.) (%S+) (%S+)\n([^\n]*)\n')
-  return { route = route, sequence = sequence, at = tonumber(at), mode = mode, mark = mark, hash = hash, destinations = destinations }
+  return { route = route, sequence = sequence, at = at, mode = mode, mark = mark, hash = hash, destinations = destinations }
 end
 
 local LIVE = { W = true, R = true, A = true, L = true, S = true }
@@ -102,7 +100,8 @@ local function remove_record(id, meta, unsettled)
     if value and string.sub(value, 1, 26) == id then call('HDEL', P .. 'live', meta.mark) end
   end
   call('DEL', P .. 'e:' .. id)
-  batch('ZREM', P .. 'log:' .. meta.route, id)
+  local log = batch('ZREM', P .. 'log:' .. meta.route)
+  log[#log + 1] = id
   removals[meta.route] = (removals[meta.route] or 0) + 1
 end
 
@@ -116,7 +115,7 @@ local function sweep(policy, budget, now)
   local from = cursor and '(' .. cursor or '-inf'
   local passed, removed, page = nil, 0, 1
   while removed < budget do
-    local rows = call('ZRANGEBYSCORE', log, from, '+inf', 'WITHSCORES', 'LIMIT', 0, page)
+    local rows = call('ZRANGEBYSCORE', log, from, '+inf', 'WITHSCORES', 'LIMIT', '0', page)
     for i = 1, #rows, 2 do
       local id, score = rows[i], rows[i + 1]
       if over <= 0 and tonumber(score) > oldest then return removed end
@@ -129,7 +128,7 @@ local function sweep(policy, budget, now)
         from = '(' .. passed
         call('HSET', state, 'cursor', passed)
       else
-        if meta then remove_record(id, meta, false) else batch('ZREM', log, id) end
+        if meta then remove_record(id, meta, false) else call('ZREM', log, id) end
         from = '(' .. int(tonumber(score))
         removed = removed + 1
         over = over - 1
@@ -142,19 +141,28 @@ local function sweep(policy, budget, now)
 end
 
 local seen_ready = {}
--- Moves a mark to the bucket of its receipt, which expires two windows later.
+-- Moves a mark to the bucket of its receipt, which expires two windows later. `meta.at` is text.
 local function mark_seen(id, meta, policy, now)
-  local bucket = math.floor(meta.at / policy.windowMs)
-  local ends = (bucket + 2) * policy.windowMs
+  local number = math.floor(meta.at / policy.windowMs)
+  local ends = (number + 2) * policy.windowMs
   if ends <= now then return end
-  local key = P .. 'seen:' .. int(policy.windowMs) .. ':' .. int(bucket)
+  local keys = policy.seen_keys
+  if not keys then keys = {} policy.seen_keys = keys end
+  local key = keys[number]
+  if not key then
+    key = P .. 'seen:' .. int(policy.windowMs) .. ':' .. int(number)
+    keys[number] = key
+  end
+  local value = id .. ' ' .. meta.at .. ' ' .. meta.hash
   if not seen_ready[key] then
     seen_ready[key] = true
-    call('HSET', key, meta.mark, id .. ' ' .. int(meta.at) .. ' ' .. meta.hash)
+    call('HSET', key, meta.mark, value)
     if call('PTTL', key) < 0 then call('PEXPIREAT', key, int(ends)) end
     return
   end
-  batch('HSET', key, meta.mark, id .. ' ' .. int(meta.at) .. ' ' .. meta.hash)
+  local list = batch('HSET', key)
+  local n = #list
+  list[n + 1], list[n + 2] = meta.mark, value
 end
 
 local logs = {}
@@ -176,7 +184,8 @@ local function finish(id, meta, policy, now, state)
   if dead then return call('ZADD', P .. 'exp', int(now + policy.deadLettersMs), id) end
   if meta.mode == 'm' then
     mark_seen(id, meta, policy, now)
-    batch('HDEL', P .. 'live', meta.mark)
+    local live_marks = batch('HDEL', P .. 'live')
+    live_marks[#live_marks + 1] = meta.mark
   end
   if kept then return call('ZADD', P .. 'exp', int(now + policy.deadLettersMs), id) end
   local log = log_of(policy)

@@ -1,9 +1,10 @@
 -- turn: settles what finished and takes what comes next, for all destinations of a process.
 -- ARGV: token, policies (JSON array, one a destination), number of settles, takes, adoptions, then
---   a settle:   index, id, fence, outcome, attempt, record, delay
+--   a settle:   "index id fence outcome attempt delay\nrecord"
 --   a take:     index, want, generation of a ticket's first turn or ''
 --   an adoption: index, number n, then n times (id, fence)
--- Returns { fenced indexes, unknown, workerLost, expired, waiting of each take, now, then seven values a copy }.
+-- Returns { fenced indexes, unknown, workerLost, expired, waiting of each take, now, three values a copy:
+--   "index id fence attempt used first", metadata and body }.
 call('ZREM', P .. 'busy', '')   -- a first write that is never refused: a full Redis must let copies leave
 local token, policies = ARGV[1], cjson.decode(ARGV[2])
 local settles, takes, adoptions = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -13,13 +14,16 @@ local MAX_BYTES = 1048576
 local fenced, unknown, lost, expired, bytes = {}, 0, 0, 0, 0
 local handled, taking, freed = {}, {}, {}
 
-local function end_lease(d, id) batch('ZREM', P .. 'lease:' .. d, id) end
+local function end_lease(d, id)
+  local list = batch('ZREM', P .. 'lease:' .. d)
+  list[#list + 1] = id
+end
 
 -- Back into the lane without counting: it never reached a socket.
 local function hand_back(id, policy, copy, meta)
   local d = policy.destination
   copy.attempt = int(copy.attempt - 1)
-  if copy.attempt == copy.base then copy.first = 0 end
+  if copy.attempt == copy.base then copy.first = '0' end
   copy.state, copy.since, copy.token = 'W', stamp, '-'
   end_lease(d, id)
   call('HSET', P .. 'e:' .. id, 'c:' .. d, write_copy(copy))
@@ -67,10 +71,10 @@ local function settle(policy, id, fence, outcome, attempt, record, delay)
   end
   if lease_lost then reclaim(id, d, copy, meta) end
   end_lease(d, id)
-  copy.since, copy.token, copy.unknown = stamp, '-', 0
+  copy.since, copy.token, copy.unknown = stamp, '-', '0'
   local final = OUTCOME[outcome](copy, id, d, meta, delay)
   call('HSET', key, 'c:' .. d, write_copy(copy), 'a:' .. d .. ':' .. attempt, record)
-  if tonumber(attempt) > MAX_LOG then call('HDEL', key, 'a:' .. d .. ':' .. int(attempt - MAX_LOG)) end
+  if #attempt > 1 and tonumber(attempt) > MAX_LOG then call('HDEL', key, 'a:' .. d .. ':' .. int(attempt - MAX_LOG)) end
   if final then finish(id, meta, policy, now, copy.state) end
   return true
 end
@@ -109,7 +113,7 @@ end
 -- A lease past its deadline is marked (negative score) and returned MARK_MS later, so that after a frozen Redis the holders that live speak first.
 local function expire_leases(policy)
   local key = P .. 'lease:' .. policy.destination
-  local head = call('ZRANGE', key, 0, 0, 'WITHSCORES')
+  local head = call('ZRANGE', key, '0', '0', 'WITHSCORES')
   if not head[1] or tonumber(head[2]) > now then return end
   for _, id in ipairs(call('ZRANGEBYSCORE', key, int(MARK_MS - now), '(0', 'LIMIT', 0, 64)) do lose(id, policy) end
   for _, id in ipairs(call('ZRANGEBYSCORE', key, 1, stamp, 'LIMIT', 0, 64)) do call('ZADD', key, int(-now), id) end
@@ -117,7 +121,7 @@ end
 
 local function promote_due(policy)
   local d = policy.destination
-  for _, id in ipairs(call('ZRANGEBYSCORE', P .. 'due:' .. d, '-inf', stamp, 'LIMIT', 0, 100)) do
+  for _, id in ipairs(call('ZRANGEBYSCORE', P .. 'due:' .. d, '-inf', stamp, 'LIMIT', '0', '100')) do
     call('ZREM', P .. 'due:' .. d, id)
     local meta = read_meta(read_record(id, 'm')[1])
     if meta then call('ZADD', P .. 'lane:' .. d, meta.sequence, id) end
@@ -136,28 +140,29 @@ end
 local out = {}
 -- Leases one copy and hands it out.
 local function lease(id, policy, copy, meta_text, body)
-  local first = tonumber(copy.first)
-  local in_lane_since = tonumber(copy.state == 'L' and copy.due or copy.since)
-  copy.first = first == 0 and stamp or int(first + math.max(0, now - in_lane_since))
+  -- The budget's clock stands still in a lane: that time is added to its start.
+  if copy.first == '0' then copy.first = stamp
+  else copy.first = int(copy.first + math.max(0, now - (copy.state == 'L' and copy.due or copy.since))) end
   copy.fence, copy.attempt, copy.state, copy.since, copy.due, copy.token =
-    int(copy.fence + 1), int(copy.attempt + 1), 'A', stamp, 0, token
+    int(copy.fence + 1), int(copy.attempt + 1), 'A', stamp, '0', token
   call('HSET', P .. 'e:' .. id, 'c:' .. policy.destination, write_copy(copy))
   local n = #out
-  out[n + 1], out[n + 2], out[n + 3], out[n + 4], out[n + 5], out[n + 6], out[n + 7] =
-    policy.index, id, copy.fence, copy.attempt .. ' ' .. int(copy.attempt - copy.base), copy.first, meta_text, body
+  out[n + 1], out[n + 2], out[n + 3] = policy.index .. ' ' .. id .. ' ' .. copy.fence .. ' ' .. copy.attempt .. ' ' ..
+    (copy.base == '0' and copy.attempt or int(copy.attempt - copy.base)) .. ' ' .. copy.first, meta_text, body
 end
 
 -- First everything is read, then leased, then taken out of the lane: an error on the way leaves no copy without a place.
 local function take_from(key, policy, room)
   local field, deadline = 'c:' .. policy.destination, int(now + policy.leaseMs)
-  local ids = call('ZRANGE', key, 0, room - 1)
+  local ids = call('ZRANGE', key, '0', room - 1)
   local used, taken, leases = 0, {}, {}
   for _, id in ipairs(ids) do
     local v = read_record(id, 'm', 'b', field)
     local copy = read_copy(v[3] or nil)
     if copy and READY[copy.state] then
       local at = tonumber(string.match(v[1], '^%d+ %d+ %x+ %d+ (%d+)'))
-      if math.max(at, tonumber(copy.revived)) + policy.maxAgeMs <= now then
+      if copy.revived ~= '0' then at = math.max(at, tonumber(copy.revived)) end
+      if at + policy.maxAgeMs <= now then
         expire(id, policy, copy, v[1])
       else
         local body = v[2] or ''
@@ -172,7 +177,7 @@ local function take_from(key, policy, room)
   end
   if #leases > 0 then call('ZADD', P .. 'lease:' .. policy.destination, unpack(leases)) end
   for _, t in ipairs(taken) do lease(t[1], policy, t[2], t[3], t[4]) end
-  if used > 0 then call('ZREMRANGEBYRANK', key, 0, used - 1) end
+  if used > 0 then call('ZREMRANGEBYRANK', key, '0', used - 1) end
   return used, used < #ids
 end
 
@@ -192,12 +197,12 @@ end
 
 local i = 6
 for k = 1, settles do
-  local policy = policies[tonumber(ARGV[i])]
-  local ok = settle(policy, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5], tonumber(ARGV[i + 6]))
-  if not ok then fenced[#fenced + 1] = k - 1 end
+  local index, id, fence, outcome, attempt, delay, record = string.match(ARGV[i], '^(%d+) (%S+) (%d+) (%u) (%d+) (%d+)\n(.*)$')
+  local policy = policies[tonumber(index)]
+  if not settle(policy, id, fence, outcome, attempt, record, tonumber(delay)) then fenced[#fenced + 1] = k - 1 end
   handled[policy.route] = { policy = policy, n = (handled[policy.route] and handled[policy.route].n or 0) + 1 }
   freed[policy.destination] = true
-  i = i + 7
+  i = i + 1
 end
 local first_take = i
 i = first_take + 3 * takes
