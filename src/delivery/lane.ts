@@ -48,8 +48,10 @@ export class Lane implements Candidate {
   nonEmpty = false;
   /** A hint came since the last turn was built. */
   hinted = false;
-  /** Part of the turn that is being answered. */
-  inTurn = false;
+  /** Turns it is part of that are not answered. */
+  turns = 0;
+  /** Copies asked for in those turns. */
+  expected = 0;
   /** Monotonic ms. */
   lastTurnAt = -Infinity;
   /** Turns in a row that brought nothing. */
@@ -86,12 +88,12 @@ export class Lane implements Candidate {
   /** Copies it may take now. Unsettled ones still hold their place. */
   get room(): number {
     if (!this.takeable) return 0;
-    return permits(this.openTickets, this.policy.limit) - this.running.size - this.settles.length;
+    return permits(this.openTickets, this.policy.limit) - this.running.size - this.settles.length - this.expected;
   }
 
   /** Nothing of it is under way. */
   get quiet(): boolean {
-    return this.running.size === 0 && this.settles.length === 0 && !this.inTurn && this.newGenerations.length === 0;
+    return this.running.size === 0 && this.settles.length === 0 && this.turns === 0 && this.newGenerations.length === 0;
   }
 
   markSlow(now: number): void {

@@ -16,6 +16,8 @@ export class Lanes {
   readonly adopting = new Set<Lane>();
   /** Slots in use: running attempts and outcomes that are not settled. */
   held = 0;
+  /** Slots that copies asked for in turns under way may take. */
+  expected = 0;
 
   constructor(onDrop: (lane: Lane) => void = () => undefined) {
     this.#onDrop = onDrop;
@@ -77,6 +79,24 @@ export class Lanes {
       this.dirty.add(lane);
     }
     this.held += pendings.length;
+  }
+
+  /** A turn leaves: what it asks for is reckoned as taken until it is answered. */
+  depart(lanes: Iterable<Lane>, wants: ReadonlyMap<Lane, number>): void {
+    for (const lane of lanes) lane.turns += 1;
+    for (const [lane, want] of wants) {
+      lane.expected += want;
+      this.expected += want;
+    }
+  }
+
+  /** … and is answered, or has failed. */
+  arrive(lanes: Iterable<Lane>, wants: ReadonlyMap<Lane, number>): void {
+    for (const lane of lanes) lane.turns -= 1;
+    for (const [lane, want] of wants) {
+      lane.expected -= want;
+      this.expected -= want;
+    }
   }
 
   /** Forgets a lane that has nothing left. */

@@ -93,7 +93,7 @@ export class Tickets {
 
   /** Its copies stay where they are, and the ticket goes. */
   #leaveAlone(lane: Lane): void {
-    if (lane.newGenerations.length > 0 || lane.inTurn) return;
+    if (lane.newGenerations.length > 0 || lane.turns > 0) return;
     for (const held of lane.tickets) {
       if (held.closing) continue;
       held.closing = true;

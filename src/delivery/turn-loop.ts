@@ -4,6 +4,10 @@ import type { Lane } from "./lane.ts";
 import type { Lanes } from "./lanes.ts";
 import { buildTurn, type Turn } from "./turn.ts";
 
+/** While the store works on one turn the next may leave: else outcomes and permits stand idle for as long as it takes. */
+const MAX_FLYING = 2;
+/** … once it carries this much, so that a busy worker does not make many small ones. */
+const WORTH_A_SECOND = 12;
 /** Pause after a turn that failed, ms. The contract asks for a repetition at least every 500 ms. */
 export const REPEAT_AFTER_MS = 250;
 
@@ -20,17 +24,19 @@ export interface TurnLoopOptions {
 }
 
 /**
- * Keeps one turn in flight: whatever finished or asks for work meanwhile goes into the next, which starts in the next turn of the event loop.
+ * Keeps a turn in flight, and a second one when enough has finished meanwhile; each starts in the next turn of the event loop. The store answers them in
+ * the order in which they left.
  *
  * A turn that fails loses nothing: its outcomes stay and are repeated, and since its answer may have carried copies, the next one names what is really
- * in flight (`adopt`). When a script failed on some destination's data, its destinations are repeated one by one, so that one cannot hold up the others.
+ * in flight (`adopt`). That one waits until nothing else is under way, as only then it is known what that is. When a script failed on some destination's data, its destinations are repeated one by one, so that one cannot hold up the others.
  */
 export class TurnLoop {
   readonly #options: TurnLoopOptions;
   /** Lanes of a turn that failed with a script error, and when each is tried alone. Monotonic ms. */
   readonly #quarantine = new Map<Lane, number>();
   #scheduled = false;
-  #flying = false;
+  #flying = 0;
+  #broken = false;
   #repeatTimer: NodeJS.Timeout | undefined;
 
   constructor(options: TurnLoopOptions) {
@@ -39,12 +45,12 @@ export class TurnLoop {
 
   /** No turn is in flight and none is due. */
   get idle(): boolean {
-    return !this.#flying && !this.#scheduled && this.#repeatTimer === undefined;
+    return this.#flying === 0 && !this.#scheduled && this.#repeatTimer === undefined;
   }
 
   /** Has a turn made soon, if there is something to say. To be called now and then, for lanes that are repeated alone at their own time. */
   schedule(): void {
-    if (this.#scheduled || this.#flying || this.#repeatTimer !== undefined) return;
+    if (this.#scheduled || this.#repeatTimer !== undefined || !this.#mayLeave()) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
@@ -52,14 +58,26 @@ export class TurnLoop {
     });
   }
 
+  /** A turn by itself, for a lane in quarantine or after a failure, has the way to itself. */
+  #mayLeave(): boolean {
+    if (this.#flying === 0) return true;
+    const { lanes } = this.#options;
+    if (this.#flying >= MAX_FLYING || this.#broken || this.#quarantine.size > 0 || lanes.adopting.size > 0)
+      return false;
+    let outcomes = 0;
+    for (const lane of lanes.dirty) outcomes += lane.settles.length;
+    return outcomes >= WORTH_A_SECOND;
+  }
+
   async #turn(): Promise<void> {
     const { outbox, lanes, clock, slots, mayTake, onAnswer } = this.#options;
+    if (!this.#mayLeave()) return;
     const sentAt = clock.monotonic();
     const alone = this.#nextAlone(sentAt);
     const admits = (lane: Lane) => (alone === undefined ? !this.#quarantine.has(lane) : lane === alone);
     const turn = buildTurn(lanes, { slots, now: sentAt, take: mayTake(), admits });
     if (turn === undefined) return this.#nothingToSay(alone);
-    this.#flying = true;
+    this.#flying += 1;
     let result: TurnResult;
     try {
       result = await outbox.turn(turn.request);
@@ -67,11 +85,12 @@ export class TurnLoop {
       this.#failed(turn, error);
       return;
     }
-    this.#flying = false;
+    this.#flying -= 1;
     this.#confirmed(turn, result);
     if (alone !== undefined) this.#quarantine.delete(alone);
     onAnswer(turn, result, sentAt);
-    this.schedule();
+    if (this.#broken && this.#flying === 0) this.#repeatLater();
+    else this.schedule();
   }
 
   #nothingToSay(alone: Lane | undefined): void {
@@ -88,10 +107,8 @@ export class TurnLoop {
   #confirmed(turn: Turn, result: TurnResult): void {
     const { lanes } = this.#options;
     const taken = countByDestination(result);
-    for (const lane of turn.lanes) {
-      lane.inTurn = false;
-      if (turn.request.adopt?.has(lane.id)) lanes.adopting.delete(lane);
-    }
+    lanes.arrive(turn.lanes, turn.wants);
+    for (const lane of turn.lanes) if (turn.request.adopt?.has(lane.id)) lanes.adopting.delete(lane);
     for (const [lane, want] of turn.wants) {
       if (lane.newGenerations.length > 0) lanes.beating.add(lane);
       lane.nonEmpty = lane.hinted || (result.waiting.get(lane.id) ?? 0) > 0;
@@ -109,7 +126,7 @@ export class TurnLoop {
   #failed(turn: Turn, error: unknown): void {
     const { lanes, onFailure, clock } = this.#options;
     lanes.returnSettles(turn.settles);
-    for (const lane of turn.lanes) lane.inTurn = false;
+    lanes.arrive(turn.lanes, turn.wants);
     for (const [lane, want] of turn.wants) {
       const generation = turn.started.get(lane);
       if (generation !== undefined) lane.newGenerations.unshift(generation);
@@ -127,14 +144,16 @@ export class TurnLoop {
         this.#quarantine.set(lane, retryAt);
       }
     }
-    this.#flying = false;
+    this.#flying -= 1;
+    this.#broken ||= !isolate;
     onFailure(turn, error);
     // The other lanes go on at once; one that failed alone waits for its own time.
-    if (isolate) this.schedule();
-    else this.#repeatLater();
+    if (!this.#broken) this.schedule();
+    else if (this.#flying === 0) this.#repeatLater();
   }
 
   #repeatLater(): void {
+    this.#broken = false;
     this.#repeatTimer = setTimeout(() => {
       this.#repeatTimer = undefined;
       this.schedule();

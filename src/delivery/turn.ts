@@ -37,9 +37,9 @@ export function buildTurn(lanes: Lanes, options: TurnOptions): Turn | undefined 
   const policies = new Map<string, DestinationPolicy>();
   for (const lane of involved) {
     policies.set(lane.id, lane.policy);
-    lane.inTurn = true;
     lane.lastTurnAt = options.now;
   }
+  lanes.depart(involved, wants);
   const started = startedGenerations(wants);
   const request = {
     settles: settles.map((pending) => pending.settle),
@@ -84,7 +84,7 @@ function collectSettles(lanes: Lanes, options: TurnOptions): PendingSettle[] {
 }
 
 function collectTakes(lanes: Lanes, options: TurnOptions): Map<Lane, number> {
-  const free = options.slots - lanes.held;
+  const free = options.slots - lanes.held - lanes.expected;
   const shares = allocate(hungryLanes(lanes, options), { free, freeForSlow: freeForSlow(lanes, options) });
   for (const lane of shares.keys()) {
     lanes.hungry.delete(lane);
@@ -104,7 +104,7 @@ function* hungryLanes(lanes: Lanes, options: TurnOptions): Generator<Lane> {
 
 function freeForSlow(lanes: Lanes, options: TurnOptions): number {
   // So few are in use that even with this turn nobody can hold more than half.
-  if (lanes.held + BATCH <= options.slots / 2) return BATCH;
+  if (lanes.held + lanes.expected + BATCH <= options.slots / 2) return BATCH;
   let heldBySlow = 0;
   for (const lane of lanes) {
     lane.markSlow(options.now);
