@@ -171,10 +171,7 @@ function claimArguments(events: readonly NewEvent[]): (string | number | Buffer)
       destinations.length === 1 && only
         ? only.destination
         : destinations.map(({ destination }) => destination).join(" ");
-    args.push(
-      `${id} ${policies.add(event)} ${markText(event)} ${seq}\n${names}\n${metaJson(headers, eventType)}`,
-      body,
-    );
+    args.push(`${id} ${policies.add(event)} ${markText(event)} ${seq}`, names, metaJson(headers, eventType), body);
   }
   args[0] = policies.toString();
   return args;

@@ -1,6 +1,6 @@
 -- claim: dedupe, sequence, record and copies of up to 64 events.
--- ARGV: policies (JSON array; `limits` by destination), count, then two for each event:
---   "id policy mode mark bodyHash seq\ndestinations\njson" (policy: its index; destinations: separated by spaces) and the body.
+-- ARGV: policies (JSON array; `limits` by destination), count, then four for each event:
+--   "id policy mode mark bodyHash seq" (policy: its index), destinations separated by spaces, json, and the body.
 -- Returns one string an event: N new, D duplicate, R revived, followed by the id of the event that counts.
 local policies = cjson.decode(ARGV[1])
 local count = tonumber(ARGV[2])
@@ -9,10 +9,10 @@ local stamp = int(now)
 
 local events, wanted = {}, {}
 for k = 1, count do
-  local id, p, mode, mark, hash, seq, tail, names =
-    string.match(ARGV[2 * k + 1], '^(%S+) (%d+) (%S) (%S+) (%S+) (%d+)\n(([^\n]*)\n.*)$')
+  local i = 4 * k - 1
+  local id, p, mode, mark, hash, seq = string.match(ARGV[i], '^(%S+) (%d+) (%S) (%S+) (%S+) (%d+)$')
   p = tonumber(p)
-  events[k] = { id = id, p = p, mode = mode, mark = mark, hash = hash, seq = seq, tail = tail, names = names, body = ARGV[2 * k + 2] }
+  events[k] = { id = id, p = p, mode = mode, mark = mark, hash = hash, seq = seq, names = ARGV[i + 1], json = ARGV[i + 2], body = ARGV[i + 3] }
   wanted[p] = (wanted[p] or 0) + 1
 end
 
@@ -103,7 +103,7 @@ local function add(e, policy, mark)
   local id, names = e.id, e.names
   local sequence = int(next_sequence[e.p])
   next_sequence[e.p] = next_sequence[e.p] + 1
-  local meta = '1 1 ' .. policy.route .. ' ' .. sequence .. ' ' .. stamp .. ' ' .. e.seq .. ' ' .. e.mode .. ' ' .. mark .. ' ' .. e.hash .. '\n' .. e.tail
+  local meta = '1 1 ' .. policy.route .. ' ' .. sequence .. ' ' .. stamp .. ' ' .. e.seq .. ' ' .. e.mode .. ' ' .. mark .. ' ' .. e.hash .. '\n' .. names .. '\n' .. e.json
   local waits = 'W 0 0 0 0 0 ' .. stamp .. ' 0 0 -'
   if names ~= '' and not string.find(names, ' ', 1, true) then
     call('HSET', P .. 'e:' .. id, 'b', e.body, 'm', meta, 'c:' .. names, waits)
