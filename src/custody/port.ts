@@ -179,6 +179,8 @@ export interface TurnResult {
   readonly workerLost: number;
   /** Copies that were found past `maxAgeMs` and ended as `expired`. */
   readonly expired: number;
+  /** The request was sent again after its connection broke: an earlier answer, with copies in it, may be lost. As after a failure, `adopt` is due. */
+  readonly repeated?: boolean;
 }
 
 /** "This destination has due work": held by a process until it releases it. */

@@ -14,7 +14,7 @@ const { values, positionals } = parseArgs({
   options: {
     json: { type: "boolean", default: false },
     rounds: { type: "string", default: "5" },
-    "ingest-requests": { type: "string", default: "20000" },
+    "ingest-requests": { type: "string", default: "30000" },
     "delivery-requests": { type: "string", default: "100000" },
   },
 });

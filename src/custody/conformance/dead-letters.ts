@@ -48,6 +48,24 @@ export function deadLettersConformance(open: Open): void {
     expect(second.next).toBeUndefined();
   });
 
+  withStore("pages on where it was although some were replayed meanwhile, its own last one too", async (store) => {
+    const ids: string[] = [];
+    for (let i = 0; i < 5; i++) {
+      ids.push((await die(store)).id);
+      await sleep(3);
+    }
+    const page = async (cursor?: string) => {
+      const { items, next } = await store.ledger.deadLetters({ limit: 2, ...(cursor !== undefined && { cursor }) });
+      return { ids: items.map(({ eventId }) => eventId), next };
+    };
+    const first = await page();
+    await store.ledger.replay(ids[0] ?? "");
+    const second = await page(first.next);
+    expect([...first.ids, ...second.ids]).toEqual(ids.slice(0, 4));
+    await store.ledger.replay(ids[3] ?? "");
+    expect((await page(second.next)).ids).toEqual(ids.slice(4));
+  });
+
   withStore("are replayed under the same id with a fresh budget, after what waits in the lane", async (store) => {
     const { id, worker } = await die(store);
     const waiting = await store.inbox.claim(newEvent());

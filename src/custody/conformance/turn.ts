@@ -178,6 +178,26 @@ export function turnConformance(open: Open): void {
     );
   });
 
+  withStore("adopting leaves a copy alone that is here twice, with its old attempt and its new one", async (store) => {
+    const policy = destinationPolicy({ timeoutMs: SHORT_LEASE_TIMEOUT_MS });
+    await store.inbox.claim(newEvent());
+    const worker = await store.outbox([]);
+    const old = await takeOne(worker, policy);
+    await sleep(150);
+    await take(worker, policy, 0);
+    await sleep(2_050);
+    const fresh = await takeOne(worker, destinationPolicy());
+    const held = [fresh, old].map(({ eventId, fence }) => ({ eventId, fence }));
+    const turn = await worker.turn({
+      settles: [],
+      takes: [{ destination: DESTINATION, want: 9 }],
+      policies: new Map([[DESTINATION, destinationPolicy()]]),
+      adopt: new Map([[DESTINATION, held]]),
+    });
+    expect(turn.copies).toEqual([]);
+    expect(await settle(worker, [settlement(fresh, "delivered")])).toEqual([]);
+  });
+
   withStore("expires a copy that grew too old before it was taken", async ({ inbox, outbox, ledger }) => {
     const { id } = await inbox.claim(newEvent());
     await sleep(30);

@@ -24,12 +24,20 @@ export const FAIL_FAST: RedisOptions = {
   reconnectOnError: (error) => (error.message.startsWith("READONLY") ? 1 : false),
 };
 
+const breaks = new WeakMap<Redis, number>();
+
+/** How often the connection of a client has broken: a command during which this grew may have run twice, and its first answer is lost. */
+export function breaksOf(redis: Redis): number {
+  return breaks.get(redis) ?? 0;
+}
+
 /** Opens a fail-fast client. Errors are seen by whoever awaits a command; the client reconnects by itself. */
 export function connect(url: string, options: RedisOptions = {}): CustodyClient {
   const redis = new Redis(url, { ...FAIL_FAST, ...options });
   redis.on("error", () => {
     // Said by the monitor and by each command; an unhandled `error` event would end the process.
   });
+  redis.on("close", () => breaks.set(redis, breaksOf(redis) + 1));
   return withScripts(redis);
 }
 

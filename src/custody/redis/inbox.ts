@@ -11,6 +11,8 @@ import { asCustodyError } from "./errors.ts";
 import { metaJson } from "./record.ts";
 
 const MAX_ENTRIES = 64;
+/** With so many collected, a batch does not wait for the end of a long turn of the event loop: Redis would stand idle meanwhile. */
+const EAGER = 12;
 const MAX_COPIES = 256;
 const MAX_BYTES = 1_048_576;
 /** Batches under way at once: with two, one is verified and collected while Redis works on the other. */
@@ -54,6 +56,7 @@ export class RedisInbox implements Inbox {
   claim(event: NewEvent): Promise<ClaimResult> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ event, resolve, reject });
+      if (this.#queue.length >= EAGER && this.#flying < MAX_FLYING) return this.#flush();
       if (this.#scheduled) return;
       this.#scheduled = true;
       setImmediate(() => {

@@ -34,7 +34,7 @@ export class RedisLedger implements Ledger {
   async deadLetters(query: Parameters<Ledger["deadLetters"]>[0]): ReturnType<Ledger["deadLetters"]> {
     const owner = query.destination ?? query.route;
     const key = `${this.#prefix}dead${owner === undefined ? "" : `:${owner}`}`;
-    const offset = Number(query.cursor ?? 0);
+    const offset = query.cursor === undefined ? 0 : await this.#offsetAfter(key, query.cursor);
     const rows = await this.#ask(() =>
       this.#redis.zrange(key, String(offset), String(offset + query.limit - 1), "WITHSCORES"),
     );
@@ -42,7 +42,26 @@ export class RedisLedger implements Ledger {
     for (let i = 0; i + 1 < rows.length; i += 2) members.push([rows[i] ?? "", Number(rows[i + 1])]);
     const items = await Promise.all(members.map(([member, diedAt]) => this.#deadLetter(member, diedAt)));
     const found = items.filter((item) => item !== undefined);
-    return members.length < query.limit ? { items: found } : { items: found, next: String(offset + members.length) };
+    const last = members.at(-1);
+    if (last === undefined || members.length < query.limit) return { items: found };
+    return { items: found, next: `${last[1]}:${last[0]}` };
+  }
+
+  /**
+   * Where a page that ended with `<score>:<member>` goes on. Dead letters come and go while somebody pages: a count of those seen would skip some. When
+   * the last one itself is gone, those of its millisecond may be seen again.
+   */
+  async #offsetAfter(key: string, cursor: string): Promise<number> {
+    const colon = cursor.indexOf(":");
+    const [score, member] = [cursor.slice(0, colon), cursor.slice(colon + 1)];
+    const [now, rank, before] = await this.#ask(() =>
+      Promise.all([
+        this.#redis.zscore(key, member),
+        this.#redis.zrank(key, member),
+        this.#redis.zcount(key, "-inf", `(${score}`),
+      ]),
+    );
+    return now === score && rank !== null ? rank + 1 : before;
   }
 
   async rejections(route: string): Promise<readonly Rejection[]> {

@@ -1,5 +1,5 @@
 import type { DestinationPolicy, Outbox, Settle, TakenCopy, Ticket, TurnRequest, TurnResult } from "../port.ts";
-import type { CustodyClient } from "./connection.ts";
+import { breaksOf, type CustodyClient } from "./connection.ts";
 import { asCustodyError } from "./errors.ts";
 import { policyArgument } from "./inbox.ts";
 import { parseMeta, type RecordMeta } from "./record.ts";
@@ -37,8 +37,10 @@ export class RedisOutbox implements Outbox {
 
   async turn(request: TurnRequest): Promise<TurnResult> {
     const { args, destinations } = turnArguments(this.#token, request);
+    const breaks = breaksOf(this.#redis);
     try {
-      return readTurn(await this.#redis.turnBuffer(this.#prefix, ...args), request, destinations);
+      const result = readTurn(await this.#redis.turnBuffer(this.#prefix, ...args), request, destinations);
+      return breaksOf(this.#redis) === breaks ? result : { ...result, repeated: true };
     } catch (error) {
       throw asCustodyError(error);
     }

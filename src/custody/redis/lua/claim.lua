@@ -24,7 +24,7 @@ for p, n in pairs(wanted) do
   call('HSET', key, 'seq', int(first + n - 1))
   next_sequence[p] = first
   local look = 'r:' .. policies[p].route
-  if not call('ZSCORE', P .. 'exp', look) then call('ZADD', P .. 'exp', int(now + policies[p].deliveredMs), look) end
+  if not call('ZSCORE', P .. 'exp', look) then look_later(look, now + policies[p].deliveredMs, now) end
 end
 
 local function in_window(value, window)

@@ -29,7 +29,7 @@ local function look_at_route(member, route)
   local head = call('ZRANGEBYSCORE', P .. 'log:' .. route, cursor and '(' .. cursor or '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
   if not head[1] then return call('ZREM', P .. 'exp', member) end
   local at = math.floor(tonumber(head[2]) / 4096) + policy.deliveredMs
-  call('ZADD', P .. 'exp', int(math.max(at, now + FRESH_MS)), member)
+  look_later(member, math.max(at, now + FRESH_MS), now)
 end
 
 local function look_at_record(id)
@@ -40,7 +40,7 @@ local function look_at_record(id)
   local live, dead, kept, since = survey(id, meta)
   if live then return call('ZREM', P .. 'exp', id) end
   local due = (dead or kept) and since + policy.deadLettersMs or meta.at + policy.deliveredMs
-  if due > now then return call('ZADD', P .. 'exp', int(due), id) end
+  if due > now then return look_later(id, due, now) end
   remove_record(id, meta, dead or kept)
   call('ZREM', P .. 'exp', id)
 end

@@ -7,6 +7,9 @@ local MAX_UNKNOWN = 5       -- lost workers in a row before a copy is dead
 local MARK_MS = 2000        -- an expired lease is marked first and returned this much later
 local HELD_MS = 3000        -- a destination that is being drained is looked at again after this
 local FRESH_MS = 1000       -- … and one that just got work after this
+local LOOK_MS = 86400000    -- what is kept for long is looked at this often: its route's retention may have been edited
+local READER = 1            -- newest records this code reads
+local UNREADABLE_MS = 60000 -- a record that only a newer Davit may read is looked at again after this
 
 local function now_ms()
   local t = call('TIME')
@@ -84,6 +87,9 @@ local function survey(id, meta)
   end
   return live, dead, kept, since
 end
+
+-- Retention: a record, or a route as `r:<route>`, is looked at when its time comes.
+local function look_later(member, at, now) return call('ZADD', P .. 'exp', int(math.min(at, now + LOOK_MS)), member) end
 
 local function forget_dead(id, destination, route)
   local member = id .. '|' .. destination
@@ -181,13 +187,13 @@ local function finish(id, meta, policy, now, state)
   local live, dead, kept = false, state == 'X', state == 'C' or state == 'E'
   if string.find(meta.destinations, ' ', 1, true) then live, dead, kept = survey(id, meta) end
   if live then return end
-  if dead then return call('ZADD', P .. 'exp', int(now + policy.deadLettersMs), id) end
+  if dead then return look_later(id, now + policy.deadLettersMs, now) end
   if meta.mode == 'm' then
     mark_seen(id, meta, policy, now)
     local live_marks = batch('HDEL', P .. 'live')
     live_marks[#live_marks + 1] = meta.mark
   end
-  if kept then return call('ZADD', P .. 'exp', int(now + policy.deadLettersMs), id) end
+  if kept then return look_later(id, now + policy.deadLettersMs, now) end
   local log = log_of(policy)
   if tonumber(meta.sequence) <= log.cursor then
     local due = meta.at + policy.deliveredMs
@@ -195,7 +201,7 @@ local function finish(id, meta, policy, now, state)
       log.over = log.over - 1
       return remove_record(id, meta, false)
     end
-    call('ZADD', P .. 'exp', int(due), id)
+    look_later(id, due, now)
   end
   if not policy.keepBodies then call('HDEL', P .. 'e:' .. id, 'b') end
 end

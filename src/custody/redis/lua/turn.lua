@@ -56,7 +56,7 @@ local function settle(policy, id, fence, outcome, attempt, record, delay)
   if not copy then end_lease(d, id) return true end
   if copy.fence ~= fence then return false end
   local lease_lost = copy.state == 'W' or copy.state == 'R' or (copy.state == 'X' and tonumber(copy.unknown) >= MAX_UNKNOWN)
-  if copy.state ~= 'A' and not lease_lost then return true end       -- said before: the answer was lost, not the settle
+  if copy.state ~= 'A' and not lease_lost then end_lease(d, id) return true end       -- said before: the answer was lost, not the settle
   local meta = read_meta(v[1])
   if outcome == 'B' or outcome == 'P' then
     if copy.state ~= 'A' then return true end
@@ -122,9 +122,12 @@ end
 local function promote_due(policy)
   local d = policy.destination
   for _, id in ipairs(call('ZRANGEBYSCORE', P .. 'due:' .. d, '-inf', stamp, 'LIMIT', '0', '100')) do
-    call('ZREM', P .. 'due:' .. d, id)
     local meta = read_meta(read_record(id, 'm')[1])
-    if meta then call('ZADD', P .. 'lane:' .. d, meta.sequence, id) end
+    if meta and not meta.sequence then call('ZADD', P .. 'due:' .. d, int(now + UNREADABLE_MS), id)
+    else
+      call('ZREM', P .. 'due:' .. d, id)
+      if meta then call('ZADD', P .. 'lane:' .. d, meta.sequence, id) end
+    end
   end
 end
 
@@ -159,8 +162,11 @@ local function take_from(key, policy, room)
   for _, id in ipairs(ids) do
     local v = read_record(id, 'm', 'b', field)
     local copy = read_copy(v[3] or nil)
-    if copy and READY[copy.state] then
-      local at = tonumber(string.match(v[1], '^%d+ %d+ %x+ %d+ (%d+)'))
+    local reader, at = string.match(v[1] or '', '^%d+ (%d+) %x+ %d+ (%d+)')
+    if v[1] and (not at or tonumber(reader) > READER) then
+      call('ZADD', P .. 'due:' .. policy.destination, int(now + UNREADABLE_MS), id)
+    elseif at and copy and READY[copy.state] then
+      at = tonumber(at)
       if copy.revived ~= '0' then at = math.max(at, tonumber(copy.revived)) end
       if at + policy.maxAgeMs <= now then
         expire(id, policy, copy, v[1])
@@ -208,12 +214,13 @@ local first_take = i
 i = first_take + 3 * takes
 for _ = 1, adoptions do
   local policy, n, mine = policies[tonumber(ARGV[i])], tonumber(ARGV[i + 1]), {}
-  for j = 0, n - 1 do mine[ARGV[i + 2 + 2 * j]] = ARGV[i + 3 + 2 * j] end
+  -- By both: a copy whose lease ran out may be here twice, its old attempt beside the new one.
+  for j = 0, n - 1 do mine[ARGV[i + 2 + 2 * j] .. ' ' .. ARGV[i + 3 + 2 * j]] = true end
   i = i + 2 + 2 * n
   for _, id in ipairs(call('ZRANGE', P .. 'lease:' .. policy.destination, 0, -1)) do
     local v = call('HMGET', P .. 'e:' .. id, 'm', 'c:' .. policy.destination)
     local copy = read_copy(v[2] or nil)
-    if copy and copy.state == 'A' and copy.token == token and mine[id] ~= copy.fence then
+    if copy and copy.state == 'A' and copy.token == token and not mine[id .. ' ' .. copy.fence] then
       hand_back(id, policy, copy, read_meta(v[1]))
       freed[policy.destination] = true
     end
