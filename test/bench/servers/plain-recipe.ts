@@ -1,4 +1,4 @@
-// What a careful team writes with Express and BullMQ: raw body, one KeyObject, constant-time check, timestamp window,
+// What a careful team writes with Express and BullMQ for the same protocol, answer by answer: raw body, one KeyObject, constant-time check, timestamp window,
 // SET NX as the dedupe mark, then queue.add. When the add fails the mark is taken back, so that the sender's retry counts.
 import { createHmac, createSecretKey } from "node:crypto";
 import { createServer } from "node:http";
@@ -28,6 +28,15 @@ function isGenuine(request: Request, body: Buffer): boolean {
   return signature.startsWith("sha256=") && equals(expected, Buffer.from(signature.slice(7), "hex"));
 }
 
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 async function receive(request: Request, response: Response): Promise<void> {
   const id = request.get("x-delivery-id");
   const body: unknown = request.body;
@@ -39,11 +48,17 @@ async function receive(request: Request, response: Response): Promise<void> {
     response.status(401).end();
     return;
   }
+  const text = body.toString();
+  if (!isJson(text)) {
+    response.status(422).end();
+    return;
+  }
   const mark = `seen:${id}`;
   const isNew = await redis.set(mark, "1", "EX", WINDOW_SECONDS, "NX");
   if (isNew === "OK") {
     try {
-      await queue.add("webhook", { id, body: body.toString(), receivedAt: Date.now() }, { jobId: id });
+      const headers = { "content-type": request.get("content-type") };
+      await queue.add("webhook", { id, body: text, headers, receivedAt: Date.now() }, { jobId: id });
     } catch (error) {
       await redis.del(mark);
       throw error;
