@@ -43,8 +43,9 @@ export class Attempts {
     const running: Running = { copy, lane, startedAt: clock.monotonic(), leaseEndsAt };
     lanes.start(running);
     const { destination } = lane;
-    if (signal.aborted || destination?.suspended) return this.#unsent(running, "handedBack");
+    if (signal.aborted) return this.#unsent(running, "handedBack");
     if (destination === undefined) return this.#unsent(running, "parked");
+    if (!lane.takeable) return this.#unsent(running, "handedBack");
     if (!wantsEventType(destination.entry.eventTypes, copy.eventType)) return this.#unsent(running, "ignored");
     const context = { signal, beforeWrite: () => this.#mayWrite(running, destination) };
     this.#carryOut(copy, destination, context).then(

@@ -1,5 +1,7 @@
 import type { DestinationPolicy, RoutePolicy } from "../custody/port.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { DestinationEntry, RouteEntry } from "../routes/entry.ts";
+import { signableUntil } from "./signing.ts";
 
 /** A destination with what a worker needs of its route. Replaced, never changed: caches hang on its identity. */
 export interface WorkerDestination {
@@ -11,7 +13,20 @@ export interface WorkerDestination {
   readonly seq: number;
   /** Copies are left where they are. */
   readonly suspended: boolean;
+  /** Unix ms after which its messages cannot be signed as its config demands; see `signableUntil`. */
+  readonly signableUntil: number;
   readonly policy: DestinationPolicy;
+}
+
+/** Why the copies of a destination are left where they are: nothing may be sent to it now. */
+export type Obstacle = "unknown" | "suspended" | "unsigned";
+
+/** What stands in the way of sending to a destination, if anything. A message that must be signed is never sent without. */
+export function obstacleOf(destination: WorkerDestination | undefined, clock: Clock): Obstacle | undefined {
+  if (destination === undefined) return "unknown";
+  if (destination.suspended) return "suspended";
+  if (destination.signableUntil === Infinity || clock.now() <= destination.signableUntil) return undefined;
+  return "unsigned";
 }
 
 /** All destinations of the given routes by id, for `Worker.update`. */
@@ -26,6 +41,7 @@ export function workerDestinations(routes: Iterable<RouteEntry>): Map<string, Wo
         routeName: route.name,
         seq: route.seq,
         suspended: route.suspend === "Delivery" || route.suspend === "All",
+        signableUntil: signableUntil(entry.signing),
         policy: {
           destination: entry.id,
           policy,

@@ -20,11 +20,13 @@ export function createHttpAttempt(sender: HttpSender, clock: Clock = systemClock
       return Promise.resolve({ type: "error", code: "no_handler", durationMs: 0 });
     }
     const target = targetOf(destination, to.url);
+    const headers = outgoingHeaders(target, copy, clock.now());
+    if (headers === undefined) return Promise.resolve({ type: "notSent" });
     return sender.send({
       origin: target.origin,
       path: target.path,
       method: "POST",
-      headers: outgoingHeaders(target, copy, clock.now()),
+      headers,
       body: copy.body,
       timeoutMs: destination.entry.timeoutMs,
       beforeWrite: context.beforeWrite,

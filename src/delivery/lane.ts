@@ -1,6 +1,7 @@
 import type { DestinationPolicy, Settle, TakenCopy, Ticket } from "../custody/port.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { FinishedAttempt } from "./retry-policy.ts";
-import { unknownPolicy, type WorkerDestination } from "./destinations.ts";
+import { type Obstacle, obstacleOf, unknownPolicy, type WorkerDestination } from "./destinations.ts";
 import { permits, SLOW_AFTER_MS, type Candidate } from "./scheduler.ts";
 
 /** A copy that was taken and has no outcome yet. Times are monotonic ms of this process. */
@@ -61,8 +62,10 @@ export class Lane implements Candidate {
   /** Monotonic ms before which no more tickets are asked for. */
   widenNotBefore = 0;
   slow = false;
+  readonly #clock: Clock;
 
-  constructor(id: string, destination: WorkerDestination | undefined) {
+  constructor(id: string, destination: WorkerDestination | undefined, clock: Clock) {
+    this.#clock = clock;
     this.id = id;
     this.destination = destination;
     this.policy = destination?.policy ?? unknownPolicy(id);
@@ -74,9 +77,14 @@ export class Lane implements Candidate {
     if (destination !== undefined) this.policy = destination.policy;
   }
 
+  /** Why copies of it may not be sent now, if so. */
+  get obstacle(): Obstacle | undefined {
+    return obstacleOf(this.destination, this.#clock);
+  }
+
   /** Copies of it may be sent. */
   get takeable(): boolean {
-    return this.destination !== undefined && !this.destination.suspended;
+    return this.obstacle === undefined;
   }
 
   get openTickets(): number {

@@ -1,3 +1,4 @@
+import type { Clock } from "../lib/clock.ts";
 import type { WorkerDestination } from "./destinations.ts";
 import { Lane, type PendingSettle, type Running } from "./lane.ts";
 
@@ -5,6 +6,7 @@ import { Lane, type PendingSettle, type Running } from "./lane.ts";
 export class Lanes {
   readonly #byId = new Map<string, Lane>();
   readonly #onDrop: (lane: Lane) => void;
+  readonly #clock: Clock;
   #destinations: ReadonlyMap<string, WorkerDestination> = new Map();
   /** Have room and may have something to take. */
   readonly hungry = new Set<Lane>();
@@ -19,7 +21,8 @@ export class Lanes {
   /** Slots that copies asked for in turns under way may take. */
   expected = 0;
 
-  constructor(onDrop: (lane: Lane) => void = () => undefined) {
+  constructor(clock: Clock, onDrop: (lane: Lane) => void = () => undefined) {
+    this.#clock = clock;
     this.#onDrop = onDrop;
   }
 
@@ -38,7 +41,7 @@ export class Lanes {
   open(id: string): Lane {
     const known = this.#byId.get(id);
     if (known !== undefined) return known;
-    const lane = new Lane(id, this.#destinations.get(id));
+    const lane = new Lane(id, this.#destinations.get(id), this.#clock);
     this.#byId.set(id, lane);
     return lane;
   }

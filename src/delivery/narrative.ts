@@ -1,5 +1,6 @@
 import type { AttemptRecord, TakenCopy } from "../custody/port.ts";
 import type { RetryPolicy } from "../routes/entry.ts";
+import type { Obstacle } from "./destinations.ts";
 import { MAX_HINT_MS, parseRetryAfter } from "./retry-after.ts";
 import type { Decision, FinishedAttempt } from "./retry-policy.ts";
 
@@ -44,11 +45,21 @@ export function turnRecoveredLine(failedForMs: number): string {
   return `the store confirms again after ${seconds(failedForMs)}`;
 }
 
-/** Copies of an unknown or suspended destination are not touched. */
-export function leftAloneLine(destination: string, known: boolean): string {
-  return known
-    ? `destination ${destination} is suspended: its copies are left in their lane`
-    : `destination ${destination} is not in this worker's configuration: its copies are left in their lane`;
+const OBSTACLES: Readonly<Record<Obstacle, string>> = {
+  unknown: "is not in this worker's configuration",
+  suspended: "is suspended",
+  unsigned:
+    "must be signed and has no key that can be used (Secret or key missing, empty, not labelled or past its end): nothing is sent unsigned",
+};
+
+/** Copies of a destination to which nothing may be sent are not touched. */
+export function leftAloneLine(destination: string, obstacle: Obstacle): string {
+  return `destination ${destination} ${OBSTACLES[obstacle]}; its copies are left in their lane`;
+}
+
+/** The worker stops, and the store has not taken what it had to say. */
+export function storeLostLine(outcomes: number): string {
+  return `stopping without the store, which has not confirmed for too long: ${count(outcomes, "outcome")} unsaid; leases run out by themselves, and those copies are then sent again`;
 }
 
 export function stoppingLine(running: number, handedBack: number): string {

@@ -49,6 +49,7 @@ function headersOf(overrides: Partial<DestinationEntry>, url = "https://example.
     routeName: "stripe",
     seq: 1,
     suspended: false,
+    signableUntil: Infinity,
     policy: {
       destination: entry.id,
       policy: {
@@ -62,13 +63,18 @@ function headersOf(overrides: Partial<DestinationEntry>, url = "https://example.
       maxAgeMs: 1,
     },
   };
-  const flat = outgoingHeaders(outgoingTarget(destination, url), copy, 1_000_000);
+  const flat = outgoingHeaders(outgoingTarget(destination, url), copy, 1_000_000) ?? [];
   return flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1] ?? ""] as [string, string]] : []));
 }
 const valuesOf = (headers: [string, string][], name: string): string[] =>
   headers.filter(([n]) => n === name).map(([, v]) => v);
 
 describe("outgoing headers", () => {
+  it("are none at all when they must be signed and no key can be used", () => {
+    const signing = { scheme: "StandardWebhooks" as const, header: "webhook-signature", keys: [] };
+    expect(headersOf({ signing })).toEqual([]);
+  });
+
   it("name the event, the attempt, the sequence and the route, and keep the content type", () => {
     expect(Object.fromEntries(headersOf({}))).toEqual({
       "user-agent": "davit",

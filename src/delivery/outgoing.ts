@@ -81,8 +81,9 @@ export function outgoingTarget(destination: WorkerDestination, url: string): Out
  * signature and `Davit-Attempt` are fresh.
  *
  * @param now Unix ms
+ * @returns `undefined` when they must be signed and no key can be used: then nothing may be sent
  */
-export function outgoingHeaders(target: OutgoingTarget, copy: TakenCopy, now: number): string[] {
+export function outgoingHeaders(target: OutgoingTarget, copy: TakenCopy, now: number): string[] | undefined {
   const headers = target.staticHeaders.slice();
   headers.push(
     "webhook-id",
@@ -99,8 +100,7 @@ export function outgoingHeaders(target: OutgoingTarget, copy: TakenCopy, now: nu
     // A value that cannot be sent must not make its event undeliverable.
     if (value !== undefined && FIELD_VALUE.test(value)) headers.push(name, value);
   }
-  target.signer?.(headers, copy.eventId, copy.body, now);
-  return headers;
+  return target.signer?.(headers, copy.eventId, copy.body, now) === false ? undefined : headers;
 }
 
 function basicAuthorization(username: string, password: string): string {

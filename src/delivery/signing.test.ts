@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { RingKey } from "../routes/entry.ts";
-import { createSigner } from "./signing.ts";
+import { createSigner, signableUntil } from "./signing.ts";
 
 const key = (secret: string, overrides: Partial<RingKey> = {}): RingKey => ({
   id: "00000000",
@@ -66,5 +66,40 @@ describe("Timestamped", () => {
       `t=${seconds},v1=${createHmac("sha256", "whsec_abc").update(`${seconds}.`).update(body).digest("hex")}`;
     expect(sign("Timestamped", [key("whsec_abc")], body, 1_000_999)).toEqual({ "x-signature": at(1_000) });
     expect(sign("Timestamped", [key("whsec_abc")], body, 1_001_000)).toEqual({ "x-signature": at(1_001) });
+  });
+});
+
+describe.each(["StandardWebhooks", "Timestamped"] as const)("without a key that can be used, %s", (scheme) => {
+  const now = 1_614_265_330_000;
+
+  it.each([
+    ["no key", []],
+    ["a key that is over", [key("one", { notAfter: now - 1 })]],
+    ["only the next key", [key("one", { state: "next" })]],
+    ["an empty key", [key("")]],
+  ] as const)("adds no header and says so: %s", (_name, keys) => {
+    const headers: string[] = [];
+    expect(createSigner({ scheme, header: "x-signature", keys })(headers, "id", Buffer.from("{}"), now)).toBe(false);
+    expect(headers).toEqual([]);
+    expect(signableUntil({ scheme, header: "x-signature", keys })).toBeLessThan(now);
+  });
+
+  it("can be signed until the last of its keys is over", () => {
+    const keys = [key("one", { notAfter: now - 5 }), key("two", { state: "previous", notAfter: now })];
+    const signer = createSigner({ scheme, header: "x-signature", keys });
+    expect(signer([], "id", Buffer.from("{}"), now)).toBe(true);
+    expect(signer([], "id", Buffer.from("{}"), now + 1)).toBe(false);
+    expect(signableUntil({ scheme, header: "x-signature", keys })).toBe(now);
+    expect(signableUntil({ scheme, header: "x-signature", keys: [...keys, key("three")] })).toBe(Infinity);
+  });
+});
+
+describe("signableUntil", () => {
+  it("has no end where nothing is signed", () => {
+    expect(signableUntil(undefined)).toBe(Infinity);
+  });
+
+  it("takes a whsec_ secret that decodes to nothing for no key", () => {
+    expect(signableUntil({ scheme: "StandardWebhooks", header: "", keys: [key("whsec_A")] })).toBe(-Infinity);
   });
 });

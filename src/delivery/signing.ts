@@ -3,8 +3,11 @@ import type { DestinationEntry, RingKey } from "../routes/entry.ts";
 
 type SigningConfig = NonNullable<DestinationEntry["signing"]>;
 
-/** Appends signature headers (name, value, …) for one attempt. `now`: Unix ms, fresh at each attempt. */
-export type Signer = (headers: string[], id: string, body: Buffer, now: number) => void;
+/**
+ * Appends signature headers (name, value, …) for one attempt. `now`: Unix ms, fresh at each attempt.
+ * @returns whether there was a key to sign with; if not, nothing may be sent
+ */
+export type Signer = (headers: string[], id: string, body: Buffer, now: number) => boolean;
 
 interface ReadyKey {
   readonly key: KeyObject;
@@ -20,14 +23,30 @@ interface ReadyKey {
  * Keys in use are the current one and previous ones of an overlap that has not ended; the next one is not used before it is current.
  */
 export function createSigner(config: SigningConfig): Signer {
-  const standard = config.scheme === "StandardWebhooks";
-  const keys = config.keys
-    .filter((key) => key.state !== "next")
-    .map((key) => ({
-      key: createSecretKey(standard ? standardSecret(key) : secretBytes(key)),
-      notAfter: key.notAfter ?? Infinity,
-    }));
-  return standard ? standardSigner(keys) : timestampedSigner(keys, config.header);
+  const keys = readyKeys(config);
+  return isStandard(config) ? standardSigner(keys) : timestampedSigner(keys, config.header);
+}
+
+/**
+ * Until when a destination's messages can be signed, Unix ms: the end of the key that lasts longest, `Infinity` where one has no end or nothing is to be
+ * signed, `-Infinity` where no key can be used.
+ */
+export function signableUntil(config: SigningConfig | undefined): number {
+  if (config === undefined) return Infinity;
+  return Math.max(...readyKeys(config).map(({ notAfter }) => notAfter));
+}
+
+/** An HMAC with an empty key is one that anybody can compute: such a key is none. */
+function readyKeys(config: SigningConfig): readonly ReadyKey[] {
+  return config.keys.flatMap((key) => {
+    const secret = isStandard(config) ? standardSecret(key) : secretBytes(key);
+    if (key.state === "next" || secret.length === 0) return [];
+    return [{ key: createSecretKey(secret), notAfter: key.notAfter ?? Infinity }];
+  });
+}
+
+function isStandard({ scheme }: SigningConfig): boolean {
+  return scheme === "StandardWebhooks";
 }
 
 function standardSigner(keys: readonly ReadyKey[]): Signer {
@@ -40,19 +59,23 @@ function standardSigner(keys: readonly ReadyKey[]): Signer {
       const mac = createHmac("sha256", key).update(content).update(body).digest("base64");
       signatures += signatures === "" ? `v1,${mac}` : ` v1,${mac}`;
     }
+    if (signatures === "") return false;
     headers.push("webhook-timestamp", String(seconds), "webhook-signature", signatures);
+    return true;
   };
 }
 
 function timestampedSigner(keys: readonly ReadyKey[], header: string): Signer {
   return (headers, _id, body, now) => {
     const seconds = Math.floor(now / 1_000);
-    let value = `t=${seconds}`;
+    let signatures = "";
     for (const { key, notAfter } of keys) {
       if (now > notAfter) continue;
-      value += `,v1=${createHmac("sha256", key).update(`${seconds}.`).update(body).digest("hex")}`;
+      signatures += `,v1=${createHmac("sha256", key).update(`${seconds}.`).update(body).digest("hex")}`;
     }
-    headers.push(header, value);
+    if (signatures === "") return false;
+    headers.push(header, `t=${seconds}${signatures}`);
+    return true;
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Outbox, Ticket } from "../custody/port.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../observability/logger.ts";
+import type { Obstacle, WorkerDestination } from "./destinations.ts";
 import type { HeldTicket, Lane } from "./lane.ts";
 import type { Lanes } from "./lanes.ts";
 import { leftAloneLine } from "./narrative.ts";
@@ -12,7 +13,7 @@ export const YIELD_AFTER_MS = 5_000;
 const BEAT_AFTER_MS = 700;
 /** Between two questions to the store about a lane that brings nothing, ms. */
 const ASK_AGAIN_MS = 250;
-/** A destination that is suspended or unknown is looked at again after this, ms. */
+/** A destination that is suspended, unknown or without its signing key is looked at again after this, ms. */
 const LOOK_AGAIN_MS = 5_000;
 const WIDEN_AGAIN_MS = 1_000;
 /** While stopping, a ticket that the store does not take back is dropped after this: the store writes tickets anew by itself. */
@@ -31,6 +32,8 @@ export interface TicketsOptions {
 /** Holds tickets while their destination has work, and gives each back: spent, yielded after 5 s, or left alone. */
 export class Tickets {
   readonly #options: TicketsOptions;
+  /** Configurations that were told to lack a key: once each, though tickets come by every few seconds. */
+  readonly #toldUnsigned = new WeakSet<WorkerDestination>();
   #count = 0;
   #stoppingSince: number | undefined;
 
@@ -87,19 +90,31 @@ export class Tickets {
   tendLane(lane: Lane, waiting: number | undefined): void {
     if (this.#options.stopping.aborted) return;
     if (waiting !== undefined) this.#widen(lane, waiting);
-    if (!lane.takeable) this.#leaveAlone(lane);
+    const { obstacle } = lane;
+    if (obstacle !== undefined) this.#leaveAlone(lane, obstacle);
     else if (lane.quiet && !this.#options.lanes.hungry.has(lane)) this.#finish(lane);
   }
 
   /** Its copies stay where they are, and the ticket goes. */
-  #leaveAlone(lane: Lane): void {
+  #leaveAlone(lane: Lane, obstacle: Obstacle): void {
     if (lane.newGenerations.length > 0 || lane.turns > 0) return;
     for (const held of lane.tickets) {
       if (held.closing) continue;
       held.closing = true;
-      this.#options.logger.debug(leftAloneLine(lane.id, lane.destination !== undefined));
+      this.#tellLeftAlone(lane, obstacle);
       this.#options.outbox.postpone(held.ticket, LOOK_AGAIN_MS).then(held.release, () => this.#reopen(lane, held));
     }
+  }
+
+  /** A suspension is somebody's wish, a missing key is nobody's. */
+  #tellLeftAlone({ id, destination }: Lane, obstacle: Obstacle): void {
+    const { logger } = this.#options;
+    const line = leftAloneLine(id, obstacle);
+    if (obstacle !== "unsigned" || destination === undefined) return logger.debug(line);
+    if (this.#toldUnsigned.has(destination)) return;
+    this.#toldUnsigned.add(destination);
+    const { namespace, routeName: route, entry } = destination;
+    logger.warn({ namespace, route, destination: entry.name }, line);
   }
 
   #finish(lane: Lane): void {

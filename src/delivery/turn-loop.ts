@@ -28,7 +28,7 @@ export interface TurnLoopOptions {
  * the order in which they left.
  *
  * A turn that fails loses nothing: its outcomes stay and are repeated, and since its answer may have carried copies, the next one names what is really
- * in flight (`adopt`). That one waits until nothing else is under way, as only then it is known what that is. When a script failed on some destination's data, its destinations are repeated one by one, so that one cannot hold up the others.
+ * in flight (`adopt`); so it does after one that the store was sent twice. That one waits until nothing else is under way, as only then it is known what that is. When a script failed on some destination's data, its destinations are repeated one by one, so that one cannot hold up the others.
  */
 export class TurnLoop {
   readonly #options: TurnLoopOptions;
@@ -37,6 +37,7 @@ export class TurnLoop {
   #scheduled = false;
   #flying = 0;
   #broken = false;
+  #halted = false;
   #repeatTimer: NodeJS.Timeout | undefined;
 
   constructor(options: TurnLoopOptions) {
@@ -46,6 +47,13 @@ export class TurnLoop {
   /** No turn is in flight and none is due. */
   get idle(): boolean {
     return this.#flying === 0 && !this.#scheduled && this.#repeatTimer === undefined;
+  }
+
+  /** Makes no further turn, whatever is left to say: the store is given up. */
+  halt(): void {
+    this.#halted = true;
+    clearTimeout(this.#repeatTimer);
+    this.#repeatTimer = undefined;
   }
 
   /** Has a turn made soon, if there is something to say. To be called now and then, for lanes that are repeated alone at their own time. */
@@ -60,6 +68,7 @@ export class TurnLoop {
 
   /** A turn by itself, for a lane in quarantine or after a failure, has the way to itself. */
   #mayLeave(): boolean {
+    if (this.#halted) return false;
     if (this.#flying === 0) return true;
     const { lanes } = this.#options;
     if (this.#flying >= MAX_FLYING || this.#broken || this.#quarantine.size > 0 || lanes.adopting.size > 0)
@@ -112,8 +121,16 @@ export class TurnLoop {
     for (const [lane, want] of turn.wants) {
       if (lane.newGenerations.length > 0) lanes.beating.add(lane);
       lane.nonEmpty = lane.hinted || (result.waiting.get(lane.id) ?? 0) > 0;
-      if (want > 0) this.#looked(lane, taken.get(lane.id) ?? 0);
+      if (want === 0) continue;
+      this.#looked(lane, taken.get(lane.id) ?? 0);
+      if (result.repeated) this.#adoptSoon(lane);
     }
+  }
+
+  /** The store may have leased copies of it to this process in an answer that did not arrive. */
+  #adoptSoon(lane: Lane): void {
+    this.#options.lanes.hungry.add(lane);
+    this.#options.lanes.adopting.add(lane);
   }
 
   #looked(lane: Lane, taken: number): void {
@@ -131,9 +148,7 @@ export class TurnLoop {
       const generation = turn.started.get(lane);
       if (generation !== undefined) lane.newGenerations.unshift(generation);
       lanes.beating.add(lane);
-      if (want === 0) continue;
-      lanes.hungry.add(lane);
-      lanes.adopting.add(lane);
+      if (want > 0) this.#adoptSoon(lane);
     }
     const now = clock.monotonic();
     const isolate = error instanceof CustodyError && error.code === "Script";
@@ -154,6 +169,7 @@ export class TurnLoop {
 
   #repeatLater(): void {
     this.#broken = false;
+    if (this.#halted) return;
     this.#repeatTimer = setTimeout(() => {
       this.#repeatTimer = undefined;
       this.schedule();

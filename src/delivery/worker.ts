@@ -8,7 +8,14 @@ import { DeliveryMetrics } from "./delivery-metrics.ts";
 import type { WorkerDestination } from "./destinations.ts";
 import { Lanes } from "./lanes.ts";
 import type { Lane, PendingSettle } from "./lane.ts";
-import { confirmedLine, FENCED_LINE, stoppingLine, turnFailedLine, turnRecoveredLine } from "./narrative.ts";
+import {
+  confirmedLine,
+  FENCED_LINE,
+  stoppingLine,
+  storeLostLine,
+  turnFailedLine,
+  turnRecoveredLine,
+} from "./narrative.ts";
 import { Tickets } from "./tickets.ts";
 import { TurnLoop } from "./turn-loop.ts";
 import type { Turn } from "./turn.ts";
@@ -29,11 +36,16 @@ export interface WorkerOptions {
 
 /** How often tickets, heartbeats and gauges are looked after, ms. */
 const TICK_MS = 250;
+/**
+ * While stopping, a store that confirms nothing is given up once the leases of this process have run out, but not before the first and not after the
+ * second of these, ms from when nothing runs any more. Kubernetes gives a worker 75 s, of which requests may take 60 s.
+ */
+const GIVE_UP_MS = { least: 5_000, most: 30_000 };
 
 /** Drains the destinations of one namespace for which it is handed tickets: takes, sends, settles. */
 export class Worker {
   readonly #options: WorkerOptions;
-  readonly #lanes = new Lanes((lane) => this.#metrics.inFlight(lane.destination, 0));
+  readonly #lanes: Lanes;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #metrics: DeliveryMetrics;
@@ -45,6 +57,10 @@ export class Worker {
   #stopped: Promise<void> | undefined;
   #tick: NodeJS.Timeout | undefined;
   #failingSince: number | undefined;
+  /** The last of all leases this process was given, monotonic ms. */
+  #leasesEndAt = 0;
+  /** Since when the stopping worker has nothing to do but to wait for a store that fails. */
+  #onlyStoreSince: number | undefined;
   #drained: (() => void) | undefined;
 
   constructor(options: WorkerOptions) {
@@ -53,7 +69,8 @@ export class Worker {
     this.#clock = clock;
     this.#logger = logger;
     this.#metrics = new DeliveryMetrics(options.metrics);
-    const lanes = this.#lanes;
+    const lanes = new Lanes(clock, (lane) => this.#metrics.inFlight(lane.destination, 0));
+    this.#lanes = lanes;
     lanes.configure(options.destinations);
     this.#loop = new TurnLoop({
       outbox,
@@ -95,7 +112,8 @@ export class Worker {
 
   /**
    * Takes nothing more, hands back what is not on the wire, awaits and settles what is, gives the tickets back.
-   * Resolves when nothing is left; while the store refuses outcomes it goes on trying, so the caller decides how long to wait.
+   * Resolves when nothing is left. While the store refuses outcomes it goes on trying until its leases have run out, at most 30 s after the last request
+   * ended.
    */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
@@ -145,7 +163,9 @@ export class Worker {
     for (const copy of result.copies) {
       const lane = this.#lanes.open(copy.destination);
       const timeoutMs = turn.request.policies.get(copy.destination)?.timeoutMs ?? lane.policy.timeoutMs;
-      this.#attempts.start(copy, lane, sentAt + timeoutMs + LEASE_MARGIN_MS);
+      const leaseEndsAt = sentAt + timeoutMs + LEASE_MARGIN_MS;
+      this.#leasesEndAt = Math.max(this.#leasesEndAt, leaseEndsAt);
+      this.#attempts.start(copy, lane, leaseEndsAt);
     }
     this.#noteSettled(turn, result);
     this.#noteFound(turn, result);
@@ -183,6 +203,22 @@ export class Worker {
   }
 
   #onFailure(turn: Turn, error: unknown): void {
+    this.#tellFailure(turn, error);
+    if (this.#drained !== undefined) this.#giveUpIfLost();
+  }
+
+  #giveUpIfLost(): void {
+    const now = this.#clock.monotonic();
+    for (const lane of this.#lanes) if (lane.running.size > 0) return;
+    const waited = now - (this.#onlyStoreSince ??= now);
+    if (waited < GIVE_UP_MS.least || (now < this.#leasesEndAt && waited < GIVE_UP_MS.most)) return;
+    this.#logger.warn({ outcomes: this.#lanes.held }, storeLostLine(this.#lanes.held));
+    this.#loop.halt();
+    this.#drained?.();
+    this.#drained = undefined;
+  }
+
+  #tellFailure(turn: Turn, error: unknown): void {
     if (this.#failingSince !== undefined) return;
     this.#failingSince = this.#clock.monotonic();
     const fields = error instanceof CustodyError ? { code: error.code } : { err: error };
@@ -190,6 +226,7 @@ export class Worker {
   }
 
   #noteRecovery(): void {
+    this.#onlyStoreSince = undefined;
     if (this.#failingSince === undefined) return;
     this.#logger.info(turnRecoveredLine(this.#clock.monotonic() - this.#failingSince));
     this.#failingSince = undefined;

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeDigest, encodeDigest } from "./encoding.ts";
+import { decodeDigest, decodeKey, encodeDigest } from "./encoding.ts";
 
 describe("decodeDigest", () => {
   it("reads back what was encoded", () => {
@@ -42,5 +42,15 @@ describe("decodeDigest", () => {
     ["upper case where only lower is allowed", "hex-lower", "AA".repeat(32)],
   ] as const)("refuses %s", (_name, encoding, text) => {
     expect(decodeDigest(text, encoding, 32)).toBeUndefined();
+  });
+});
+
+describe("decodeKey", () => {
+  it("reads base64 with or without padding", () => {
+    expect([decodeKey("a2V5cw=="), decodeKey("a2V5cw")]).toEqual([Buffer.from("keys"), Buffer.from("keys")]);
+  });
+
+  it.each(["", "A", "A=", "==", "not base64!"])("takes %j for no key: an empty one anybody could sign with", (text) => {
+    expect(decodeKey(text)).toBeUndefined();
   });
 });

@@ -124,13 +124,15 @@ describe("the drain loop", () => {
     }
   });
 
-  it("keeps one turn in flight", async () => {
+  it("keeps one turn in flight, and a second one only for a dozen outcomes", async () => {
     const outbox = new FaultOutbox();
     let flying = 0;
     let most = 0;
+    const seconds: number[] = [];
     const turn = outbox.turn.bind(outbox);
     outbox.turn = async (request) => {
       most = Math.max(most, ++flying);
+      if (flying > 1) seconds.push(request.settles.length);
       try {
         // Long enough for outcomes to arrive meanwhile.
         await new Promise((resolve) => setTimeout(resolve, 5));
@@ -145,7 +147,8 @@ describe("the drain loop", () => {
       return ok;
     });
     await until(() => expect(outbox.settled.length).toBe(200));
-    expect(most).toBe(1);
+    expect(most).toBeLessThanOrEqual(2);
+    expect(seconds.filter((outcomesInIt) => outcomesInIt < 12)).toEqual([]);
   });
 
   it("looks again on a hint while it holds the ticket", async () => {
@@ -434,6 +437,35 @@ describe("outcomes", () => {
     await until(() => expect(sent.length).toBe(1));
   });
 
+  it("sends nothing unsigned: without a usable key copies stay in their lane, which is told once, until there is one", async () => {
+    const outbox = new FaultOutbox();
+    const clock = new ShiftedClock();
+    const lines: string[] = [];
+    const logger = createLogger("worker", { level: "warn", destination: { write: (line) => void lines.push(line) } });
+    const key = { id: "00000001", use: "Signing" as const, state: "current" as const, since: 0, value: "c2VjcmV0" };
+    const signed = (keys: readonly (typeof key & { readonly notAfter?: number })[]) =>
+      workerDestination({ signing: { scheme: "StandardWebhooks", header: "webhook-signature", keys } });
+    outbox.put(ID, 2);
+    const { attempt, sent } = answering();
+    const worker = await startWorker(outbox, attempt, { list: [signed([])], clock, logger });
+    await until(() => expect(outbox.postponed.length).toBe(1));
+    outbox.handTicket(ID);
+    await until(() => expect(outbox.postponed.length).toBe(2));
+    expect(sent).toEqual([]);
+    expect(lines.length).toBe(1);
+    expect(lines[0]).toContain("nothing is sent unsigned");
+
+    worker.update(new Map([[ID, signed([{ ...key, notAfter: clock.now() + 60_000 }])]]));
+    outbox.handTicket(ID);
+    await until(() => expect(sent.length).toBe(2));
+
+    clock.shift += 60_001;
+    outbox.put(ID, 1);
+    await until(() => expect(outbox.postponed.length).toBe(3));
+    expect(sent.length).toBe(2);
+    expect(outbox.waiting(ID)).toBe(1);
+  });
+
   it("parks a copy whose destination went away between turn and answer", async () => {
     const outbox = new FaultOutbox();
     let open = (): void => undefined;
@@ -506,6 +538,25 @@ describe("a store that fails", () => {
     for (const call of calls) call.finish(ok);
     await until(() => expect(outbox.settled.length).toBe(6));
     expect(outbox.settled.every(({ record }) => record.attempt === 1)).toBe(true);
+  });
+
+  it("returns copies of a first answer that was lost when the store was sent a turn twice", async () => {
+    const outbox = new FaultOutbox();
+    const { attempt, sent } = answering();
+    const turn = outbox.turn.bind(outbox);
+    let twice = true;
+    outbox.turn = async (request) => {
+      if (!twice || request.takes.every(({ want }) => want === 0)) return turn(request);
+      twice = false;
+      const lost = await turn(request);
+      expect(lost.copies.length).toBe(4);
+      return { ...(await turn(request)), repeated: true };
+    };
+    outbox.put(ID, 8);
+    await startWorker(outbox, attempt, { list: [workerDestination({ concurrency: 4 })] });
+    await until(() => expect(outbox.settled.length).toBe(8));
+    expect(new Set(sent).size).toBe(8);
+    expect(sent.length).toBe(8);
   });
 
   it("does not send a delivered copy again when the answer to its settle was lost", async () => {
@@ -673,6 +724,55 @@ describe("stopping", () => {
     connect();
     await stopping;
     expect(outcomes(outbox)).toEqual(["handedBack"]);
+  });
+
+  it("gives the store up once its leases have run out, and lets nothing keep the process", async () => {
+    const outbox = new FaultOutbox();
+    const clock = new ShiftedClock();
+    const lines: string[] = [];
+    const logger = createLogger("worker", { level: "warn", destination: { write: (line) => void lines.push(line) } });
+    const { attempt } = answering();
+    outbox.fault = ({ settles }) => (settles.length > 0 ? { type: "refused", code: "Unreachable" } : undefined);
+    outbox.rehand = false;
+    outbox.put(ID, 3);
+    const worker = await startWorker(outbox, attempt, { clock, logger });
+    await until(() => expect(outbox.turns.some(({ settles }) => settles.length === 3)).toBe(true));
+    let stopped = false;
+    const stopping = worker.stop().then(() => (stopped = true));
+    await new Promise((resolve) => setTimeout(resolve, 3 * REPEAT_AFTER_MS));
+    clock.shift += 15_000;
+    await new Promise((resolve) => setTimeout(resolve, 2 * REPEAT_AFTER_MS));
+    expect(stopped).toBe(false);
+    clock.shift += 5_000;
+    await stopping;
+    expect(
+      lines.some((line) => line.includes("stopping without the store") && line.includes("3 outcomes unsaid")),
+    ).toBe(true);
+    const turns = outbox.turns.length;
+    await new Promise((resolve) => setTimeout(resolve, 2 * REPEAT_AFTER_MS));
+    expect(outbox.turns.length).toBe(turns);
+  });
+
+  it("waits for requests under way, however long the store has been gone", async () => {
+    const outbox = new FaultOutbox();
+    const clock = new ShiftedClock();
+    const { attempt, calls } = manualAttempt();
+    outbox.put(ID, 2);
+    const worker = await startWorker(outbox, attempt, { clock });
+    await until(() => expect(calls.length).toBe(2));
+    let refusing = true;
+    outbox.fault = () => (refusing ? { type: "refused", code: "Unreachable" } : undefined);
+    calls[0]?.finish(ok);
+    let stopped = false;
+    const stopping = worker.stop().then(() => (stopped = true));
+    await new Promise((resolve) => setTimeout(resolve, 2 * REPEAT_AFTER_MS));
+    clock.shift += 60_000;
+    await new Promise((resolve) => setTimeout(resolve, 3 * REPEAT_AFTER_MS));
+    expect(stopped).toBe(false);
+    refusing = false;
+    calls[1]?.finish(ok);
+    await stopping;
+    expect(outcomes(outbox)).toEqual(["delivered", "delivered"]);
   });
 
   it("goes on settling while the store refuses", async () => {

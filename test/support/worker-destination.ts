@@ -1,5 +1,6 @@
 import type { DestinationEntry } from "../../src/routes/entry.ts";
 import type { WorkerDestination } from "../../src/delivery/destinations.ts";
+import { signableUntil } from "../../src/delivery/signing.ts";
 
 /** A destination `<route>/<name>` of route `shop/orders`, with sensible values for what a test does not care about. */
 export function workerDestination(
@@ -31,6 +32,7 @@ export function workerDestination(
     routeName: "orders",
     seq: 1,
     suspended,
+    signableUntil: signableUntil(entry.signing),
     policy: {
       destination: entry.id,
       policy: {
