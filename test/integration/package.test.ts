@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -62,6 +62,25 @@ test("the main export is exactly createServer, createWorker and replayDeadLetter
   const script = 'import * as davit from "davit"; console.log(JSON.stringify(Object.keys(davit).sort()));';
   const names: unknown = JSON.parse(run(home, "node", "--input-type=module", "-e", script));
   expect(names).toEqual(["createServer", "createWorker", "replayDeadLetter"]);
+});
+
+test("a program in TypeScript type-checks against it, the declarations of its dependencies included", () => {
+  writeFileSync(
+    join(home, "program.ts"),
+    `import { createServer, createWorker, replayDeadLetter } from "davit";
+createServer({ secret: "0123456789abcdef", provider: "stripe" }).listen(0);
+await createWorker(async ({ body, id }, job) => console.log(id, body.length, job.attemptsMade)).start();
+export const { replayed }: { replayed: boolean; jobId: string } = await replayDeadLetter("1");
+// @ts-expect-error: the secret is text
+createServer({ secret: 1 });
+`,
+  );
+  const compilerOptions = { module: "nodenext", target: "es2023", strict: true, noEmit: true, skipLibCheck: false };
+  writeFileSync(join(home, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["program.ts"] }));
+  const { status, stdout } = spawnSync("node", [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", home], {
+    encoding: "utf8",
+  });
+  expect({ status, stdout }).toEqual({ status: 0, stdout: "" });
 });
 
 test("the package brings no Node of its own, no script, no test and no development dependency", () => {

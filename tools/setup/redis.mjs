@@ -63,11 +63,11 @@ function onPath(machine, name) {
  * Major version by `--version`: "Redis server v=7.0.15 sha=…", "Valkey server v=8.1.1 sha=…".
  * @param {Machine} machine
  * @param {string} binary
- * @returns {{ major: number, version: string }} major 0 when it is no such server
+ * @returns {{ major: number, version: string | undefined }} major 0 and no version when it is no such server, or missing
  */
 function versionOf(machine, binary) {
   const found = /\bv=((\d+)[\w.-]*)/.exec(machine.run(binary, ["--version"]).stdout);
-  return { major: Number(found?.[2] ?? 0), version: found?.[1] ?? "unknown" };
+  return { major: Number(found?.[2] ?? 0), version: found?.[1] };
 }
 
 /**
@@ -83,7 +83,7 @@ export function findServer(machine) {
   for (const binary of candidates) {
     const { major, version } = versionOf(machine, binary);
     if (major >= OLDEST_MAJOR) return { binary };
-    found ??= `${binary} is version ${version}`;
+    found ??= version === undefined ? `${binary} is none` : `${binary} is version ${version}`;
   }
   return { found };
 }
@@ -103,15 +103,15 @@ const INSTALL_BY_DISTRIBUTION = [
 ];
 
 /**
- * The command a person must run here.
+ * What a person must do here.
  * @param {Machine} machine
  */
-export function installCommand(machine) {
-  if (machine.platform === "darwin") return "brew install redis";
+function howToInstall(machine) {
+  if (machine.platform === "darwin") return "run: brew install redis";
   const known = INSTALL_BY_DISTRIBUTION.find(([pattern]) => pattern.test(machine.osRelease))?.[1];
-  if (known === undefined) return undefined;
-  if (machine.isRoot) return known;
-  return onPath(machine, "sudo").length > 0 ? `sudo ${known}` : `${known}   (as root)`;
+  if (known === undefined) return "install one";
+  if (machine.isRoot) return `run: ${known}`;
+  return onPath(machine, "sudo").length > 0 ? `run: sudo ${known}` : `run as root: ${known}`;
 }
 
 /**
@@ -125,9 +125,7 @@ export function advice(machine, found) {
   if (machine.env["REDIS_SERVER_BIN"]) {
     return `${need}, but REDIS_SERVER_BIN is set and ${state}; correct it or unset it`;
   }
-  const command = installCommand(machine);
-  const how = command === undefined ? "install one" : `run: ${command}`;
-  return `${need}, but ${state}; ${how} (or set REDIS_SERVER_BIN to the program's path)`;
+  return `${need}, but ${state}; ${howToInstall(machine)} (or set REDIS_SERVER_BIN to the program's path)`;
 }
 
 /**

@@ -136,7 +136,7 @@ describe("advice elsewhere", () => {
     [
       "Debian without root and without sudo, though apt-get is there",
       { isRoot: false },
-      "apt-get install redis-server   (as root)",
+      "run as root: apt-get install redis-server (or set",
     ],
     ["Fedora", { osRelease: "ID=fedora\n" }, "dnf install valkey"],
     ["Alpine", { osRelease: "ID=alpine\n" }, "apk add valkey"],

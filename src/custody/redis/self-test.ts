@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { ulid } from "ulid";
+import { monotonicUlids } from "../../lib/ulid.ts";
 import type { DestinationPolicy, NewEvent, RoutePolicy, Settle, TakenCopy } from "../port.ts";
 import type { CustodyClient } from "./connection.ts";
 import { asCustodyError } from "./errors.ts";
@@ -64,7 +64,7 @@ export async function selfTest(redis: CustodyClient, url: string, tag: string): 
 
 function scratchEvent(): NewEvent {
   return {
-    id: ulid(),
+    id: monotonicUlids()(Date.now()),
     policy: POLICY,
     mark: { key: Buffer.alloc(16), weak: false },
     headers: {},
