@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { fieldOf } from "../lib/record.ts";
 import { VerificationConfigError } from "../verification/config.ts";
 import { presets } from "../verification/presets/index.ts";
@@ -8,6 +7,7 @@ import { presetOf } from "../verification/verifier.ts";
 import { type Command, CommandError, type Io, parse, UsageError, wholeNumber } from "./command.ts";
 import { readRings } from "./dev/rings.ts";
 import { readDevState } from "./dev/state.ts";
+import { readInput, readSecret } from "./input-file.ts";
 import { type Answer, post } from "./send/post.ts";
 import { type Sender, senderOf, signMessage } from "./send/request.ts";
 
@@ -125,7 +125,7 @@ async function explicit(values: Values): Promise<Destination> {
   if (!URL.canParse(url) || !/^https?:/.test(url)) throw new UsageError(`--url: "${url}" is not an http or https URL`);
   if (!presets.has(provider)) throw new UsageError(`--provider: "${provider}" is unknown; davit providers lists them`);
   const preset = presetOf(provider);
-  const secret = (await readInput("--secret-file", file)).toString().replace(/\r?\n$/, "");
+  const secret = await readSecret("--secret-file", file);
   return {
     url,
     sender: {
@@ -142,16 +142,6 @@ async function bodyOf({ data, "data-file": file }: Values): Promise<Buffer | und
   if (data !== undefined && file !== undefined) throw new UsageError("give one of --data and --data-file");
   if (file !== undefined) return readInput("--data-file", file);
   return data === undefined ? undefined : Buffer.from(data);
-}
-
-async function readInput(flag: string, file: string): Promise<Buffer> {
-  try {
-    return await readFile(file);
-  } catch (error) {
-    throw new CommandError(
-      `${flag}: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? "unknown error"})`,
-    );
-  }
 }
 
 /** `202 accepted as 01J…`, `202 duplicate of 01J…`, `401 SignatureMismatch: the signature does not match`. */

@@ -1,8 +1,8 @@
 import { stringify } from "yaml";
-import { formatManifestProblem, type ManifestProblem, type RouteManifest } from "../api/manifests.ts";
-import { type Claimant, resolveClaims } from "../routes/claims.ts";
+import { formatManifestProblem, type RouteManifest } from "../api/manifests.ts";
 import { type Command, parse, UsageError } from "./command.ts";
 import { loadManifests } from "./manifest-files.ts";
+import { placeConflicts } from "./place-conflicts.ts";
 
 const usage = `davit validate -f FILE|DIR [-f …] [--previous FILE|DIR] [--effective]
 
@@ -27,7 +27,7 @@ export const command: Command = {
     if (values.file === undefined) throw new UsageError("name the manifests with -f FILE or -f DIR");
     const { previous } = values;
     const manifests = await loadManifests(values.file, previous === undefined ? {} : { previous });
-    const problems = [...manifests.problems, ...conflicts(manifests.routes)];
+    const problems = [...manifests.problems, ...placeConflicts(manifests.routes)];
     for (const problem of problems) io.stderr.write(`${formatManifestProblem(problem)}\n`);
     if (values.effective) for (const route of manifests.routes) io.stdout.write(effectiveYaml(route));
     const refused = problems.filter(({ problem }) => problem.severity === "error").length;
@@ -35,29 +35,6 @@ export const command: Command = {
     return refused === 0 ? 0 : 1;
   },
 };
-
-/** Routes among the manifests that want the same host and path. */
-function conflicts(routes: readonly RouteManifest[]): ManifestProblem[] {
-  const byClaimant = new Map<Claimant, RouteManifest>(
-    routes.map((manifest) => {
-      const { host, path } = manifest.spec.exposure;
-      return [{ namespace: manifest.namespace, name: manifest.name, host, path, createdAt: 0 }, manifest];
-    }),
-  );
-  return resolveClaims([...byClaimant.keys()], [], 0).conflicts.flatMap(({ claimant, holder }) => {
-    const manifest = byClaimant.get(claimant);
-    if (manifest === undefined) return [];
-    const { file, kind, namespace, name } = manifest;
-    const problem = {
-      path: "spec.exposure",
-      message: `${claimant.host}${claimant.path} is also wanted by ${holder.namespace}/${holder.name}`,
-      remedy: "choose another path",
-      source: "semantic",
-      severity: "error",
-    } as const;
-    return [{ file, kind, namespace, name, problem }];
-  });
-}
 
 function effectiveYaml({ namespace, name, spec }: RouteManifest): string {
   const title = `# ${namespace}/${name} with every default filled in; each destination shows its own delivery`;

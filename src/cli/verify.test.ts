@@ -1,10 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PassThrough } from "node:stream";
 import { afterAll, describe, expect, it } from "vitest";
 import { keysOf } from "../verification/vectors.ts";
 import { signAs } from "../verification/verifier.ts";
+import { UsageError } from "./command.ts";
 import { command } from "./verify.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "davit-verify-"));
@@ -15,11 +15,11 @@ function file(name: string, content: string): string {
   return join(dir, name);
 }
 
-async function run(...argv: string[]): Promise<{ code: number; out: string; err: string }> {
-  const stdout = new PassThrough();
-  const stderr = new PassThrough();
-  const code = await command.run(argv, { stdout, stderr });
-  return { code, out: String(stdout.read() ?? ""), err: String(stderr.read() ?? "") };
+async function run(...argv: string[]): Promise<{ code: number; out: string }> {
+  let out = "";
+  const stdout = { write: (text: string) => (out += text) };
+  const code = await command.run(argv, { stdout, stderr: stdout });
+  return { code, out };
 }
 
 describe("davit verify --cases", () => {
@@ -55,6 +55,13 @@ describe("davit verify --cases", () => {
   });
 });
 
+it.each([
+  ["no JSON", "a: 1"],
+  ["no array", "{}"],
+])("davit verify --cases refuses a file that holds %s", async (_what, content) => {
+  await expect(run("--cases", file("bad.json", content))).rejects.toThrow("an array of signature vectors is needed");
+});
+
 describe("davit verify --provider", () => {
   const body = Buffer.from('{"a":1}');
   const [signature = ""] = Object.values(
@@ -86,9 +93,19 @@ describe("davit verify --provider", () => {
     expect(out).toBe("invalid: TimestampExpired: signed 999 s ago, tolerance is 300 s\n");
   });
 
-  it("answers wrong usage with 2 and says what is needed", async () => {
-    const { code, err } = await run("--provider", "stripe");
-    expect(code).toBe(2);
-    expect(err).toContain("--provider, --secret-file and --body are needed");
+  it.each<[string[], string]>([
+    [["--provider", "stripe"], "give --provider, --secret-file and --body, or --cases"],
+    [["--provider", "morse"], "davit providers lists them"],
+    [[...args, "--header", "none"], "--header: write 'Name: value'"],
+    [[...args, "--now", "today"], '--now: "today" is not a number of seconds'],
+  ])("refuses %j as wrong use and says what is needed", async (argv, text) => {
+    await expect(run(...argv)).rejects.toThrow(UsageError);
+    await expect(run(...argv)).rejects.toThrow(text);
+  });
+
+  it("names the flag of a file that cannot be read", async () => {
+    await expect(run(...args, "--body", join(dir, "none"))).rejects.toThrow(
+      /^--body: .*none cannot be read \(ENOENT\)/,
+    );
   });
 });

@@ -1,14 +1,8 @@
-import { readFile } from "node:fs/promises";
-import { parseArgs } from "node:util";
 import { presets } from "../verification/presets/index.ts";
 import { headerLookup, judgeCase, keysOf, type SignatureCase } from "../verification/vectors.ts";
 import { createVerifier } from "../verification/verifier.ts";
-
-/** Where a command writes. */
-interface Output {
-  readonly stdout: NodeJS.WritableStream;
-  readonly stderr: NodeJS.WritableStream;
-}
+import { type Command, CommandError, type Io, parse, UsageError } from "./command.ts";
+import { readInput, readSecret } from "./input-file.ts";
 
 const OPTIONS = {
   cases: { type: "string" },
@@ -20,10 +14,9 @@ const OPTIONS = {
   method: { type: "string" },
   url: { type: "string" },
   tolerance: { type: "string" },
-  help: { type: "boolean" },
 } as const;
 
-type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS; strict: true }>>["values"];
+type Values = ReturnType<typeof parse<typeof OPTIONS>>["values"];
 
 const USAGE = `davit verify --provider NAME --secret-file FILE --header 'Name: value' … --body FILE [--now SECONDS]
 davit verify --cases FILE
@@ -40,34 +33,33 @@ Says whether a signature matches, and if not, why.
   --cases FILE         a JSON array of signature vectors; prints {"id","valid"} for each
 `;
 
-/** `davit verify`: exit code 0 when the signature matches (or all cases were judged), 1 when it does not, 2 for wrong usage. */
-export const command = {
+/** `davit verify`: exit code 0 when the signature matches (or all cases were judged), 1 when it does not or a file cannot be read. */
+export const command: Command = {
   name: "verify",
   summary: "say whether a webhook's signature matches, and if not, why",
   usage: USAGE,
-  async run(argv: string[], io: Output): Promise<number> {
-    try {
-      const { values } = parseArgs({ args: argv, options: OPTIONS, strict: true });
-      if (values.help) {
-        io.stdout.write(USAGE);
-        return 0;
-      }
-      return values.cases === undefined ? await judgeOne(values, io) : await judgeAll(values.cases, io);
-    } catch (error) {
-      io.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-      return 2;
-    }
+  async run(argv, io) {
+    const { values } = parse(argv, OPTIONS);
+    return values.cases === undefined ? judgeOne(values, io) : judgeAll(values.cases, io);
   },
 };
 
-async function judgeAll(file: string, { stdout, stderr }: Output): Promise<number> {
-  const cases: unknown = JSON.parse(await readFile(file, "utf8"));
-  if (!Array.isArray(cases)) {
-    stderr.write(`${file}: expected a JSON array of cases\n`);
-    return 2;
+async function judgeAll(file: string, { stdout }: Io): Promise<number> {
+  for (const testCase of casesOf(file, await readInput("--cases", file))) {
+    stdout.write(`${JSON.stringify(lineOf(testCase))}\n`);
   }
-  for (const testCase of cases as unknown[]) stdout.write(`${JSON.stringify(lineOf(testCase))}\n`);
   return 0;
+}
+
+function casesOf(file: string, content: Buffer): readonly unknown[] {
+  let cases: unknown;
+  try {
+    cases = JSON.parse(content.toString());
+  } catch (error) {
+    throw new CommandError(`--cases: ${file} is not JSON; an array of signature vectors is needed`, { cause: error });
+  }
+  if (Array.isArray(cases)) return cases as unknown[];
+  throw new CommandError(`--cases: ${file} holds no JSON array; an array of signature vectors is needed`);
 }
 
 function lineOf(testCase: unknown): { id: string; valid: boolean; error?: string } {
@@ -88,9 +80,9 @@ function isCase(value: unknown): value is SignatureCase {
   return ["id", "scheme", "secret", "headers", "bodyBase64"].every((field) => field in value);
 }
 
-async function judgeOne(values: Values, { stdout }: Output): Promise<number> {
+async function judgeOne(values: Values, { stdout }: Io): Promise<number> {
   const { provider, body } = required(values);
-  const secrets = await Promise.all((values["secret-file"] ?? []).map((file) => readFile(file, "utf8")));
+  const secrets = await Promise.all((values["secret-file"] ?? []).map((file) => readSecret("--secret-file", file)));
   const tolerance = seconds("--tolerance", values.tolerance);
   const verifier = createVerifier(
     { type: "provider", provider },
@@ -102,23 +94,26 @@ async function judgeOne(values: Values, { stdout }: Output): Promise<number> {
     url,
     path: URL.canParse(url) ? new URL(url).pathname + new URL(url).search : "/",
     header: headerLookup(parseHeaders(values.header ?? [])),
-    body: await readFile(body),
+    body: await readInput("--body", body),
   };
-  const keys = keysOf(secrets.map((secret) => secret.replace(/\r?\n$/, "")));
+  const keys = keysOf(secrets);
   const verdict = verifier.verify(request, keys, seconds("--now", values.now) ?? Date.now());
   stdout.write(verdict.ok ? "valid: the signature matches\n" : `invalid: ${verdict.reason}: ${verdict.detail}\n`);
   return verdict.ok ? 0 : 1;
 }
 
 function required({ provider, body, "secret-file": secrets }: Values): { provider: string; body: string } {
+  if (provider !== undefined && !presets.has(provider)) {
+    throw new UsageError(`--provider: "${provider}" is unknown; davit providers lists them`);
+  }
   if (provider !== undefined && body !== undefined && secrets !== undefined) return { provider, body };
-  throw new RangeError(`--provider, --secret-file and --body are needed (or --cases)\n\n${USAGE}`);
+  throw new UsageError("give --provider, --secret-file and --body, or --cases");
 }
 
 /** Seconds on the command line, in ms. */
 function seconds(option: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  if (!/^\d+$/.test(text)) throw new RangeError(`${option}: "${text}" is not a number of seconds`);
+  if (!/^\d+$/.test(text)) throw new UsageError(`${option}: "${text}" is not a number of seconds`);
   return Number(text) * 1_000;
 }
 
@@ -126,7 +121,7 @@ function parseHeaders(lines: readonly string[]): Record<string, string[]> {
   const headers: Record<string, string[]> = {};
   for (const line of lines) {
     const colon = line.indexOf(":");
-    if (colon < 1) throw new RangeError(`--header: write 'Name: value'`);
+    if (colon < 1) throw new UsageError(`--header: write 'Name: value'`);
     const name = line.slice(0, colon).trim().toLowerCase();
     headers[name] = [...(headers[name] ?? []), line.slice(colon + 1).trim()];
   }

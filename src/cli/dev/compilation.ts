@@ -5,9 +5,9 @@ import {
   type RouteManifest,
 } from "../../api/manifests.ts";
 import { devUid } from "../../api/names.ts";
-import { resolveClaims } from "../../routes/claims.ts";
 import { compile, type CompileResult, sameEntry, type ServiceTarget, stamp } from "../../routes/compile.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
+import { placeConflicts } from "../place-conflicts.ts";
 import type { Rings } from "./rings.ts";
 
 /** `ns/name` → URL to use instead, from `--service`. */
@@ -41,7 +41,7 @@ export function compileAll(input: CompilationInput): Compilation {
   const mine = manifests.routes.filter(({ spec }) => spec.instance === input.instance);
   const others = manifests.routes.filter(({ spec }) => spec.instance !== input.instance);
   const entries = new Map<string, RouteEntry>();
-  const problems: ManifestProblem[] = [...manifests.problems, ...conflicts(mine, rings)];
+  const problems: ManifestProblem[] = [...manifests.problems, ...placeConflicts(mine, [...rings.entries.values()])];
   const warnings = others.map(
     ({ namespace, name, spec }) => `${namespace}/${name}: is of instance ${spec.instance}, which this is not; left out`,
   );
@@ -120,24 +120,6 @@ function unusedServices(manifests: Manifests, services: ServiceOverrides): strin
 
 function isError({ problem }: ManifestProblem): boolean {
   return problem.severity === "error";
-}
-
-/** Two routes that want one host and path: whoever is served keeps it. Nothing is held for a namespace on a laptop. */
-function conflicts(routes: readonly RouteManifest[], rings: Rings): ManifestProblem[] {
-  const claimants = routes.map(({ namespace, name, spec }) => ({ namespace, name, ...spec.exposure, createdAt: 0 }));
-  return resolveClaims(claimants, [...rings.entries.values()], 0, 0).conflicts.flatMap(({ claimant, holder }) => {
-    const manifest = routes.find(({ namespace, name }) => namespace === claimant.namespace && name === claimant.name);
-    if (manifest === undefined) return [];
-    const { file, kind, namespace, name } = manifest;
-    const problem = {
-      path: "spec.exposure",
-      message: `${claimant.host}${claimant.path} is also wanted by ${holder.namespace}/${holder.name}`,
-      remedy: "choose another path",
-      source: "semantic",
-      severity: "error",
-    } as const;
-    return [{ file, kind, namespace, name, problem }];
-  });
 }
 
 /** A Service on a laptop: what `--service` names, else the same port on loopback. */
