@@ -157,7 +157,7 @@ describe("validateRoute", () => {
   test("lists the known providers when it meets another", () => {
     const object = minimal() as { spec: Record<string, unknown> };
     const { problems } = validateRoute({ ...object, spec: { ...object.spec, verification: { provider: "acme" } } });
-    expect(problems[0]?.remedy).toContain("use one of github, queue-push, standard-webhooks, stripe");
+    expect(problems[0]?.remedy).toContain(`use one of ${[...presets.keys()].join(", ")}`);
   });
 
   test.each([

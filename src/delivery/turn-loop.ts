@@ -121,16 +121,19 @@ export class TurnLoop {
     for (const [lane, want] of turn.wants) {
       if (lane.newGenerations.length > 0) lanes.beating.add(lane);
       lane.nonEmpty = lane.hinted || (result.waiting.get(lane.id) ?? 0) > 0;
-      if (want === 0) continue;
-      this.#looked(lane, taken.get(lane.id) ?? 0);
-      if (result.repeated) this.#adoptSoon(lane);
+      if (want > 0) this.#looked(lane, taken.get(lane.id) ?? 0);
     }
+    if (result.repeated) this.#adoptAll(turn);
   }
 
-  /** The store may have leased copies of it to this process in an answer that did not arrive. */
-  #adoptSoon(lane: Lane): void {
-    this.#options.lanes.hungry.add(lane);
-    this.#options.lanes.adopting.add(lane);
+  /** The store may have leased copies to this process in an answer that did not arrive. */
+  #adoptAll(turn: Turn): void {
+    const { lanes } = this.#options;
+    for (const [lane, want] of turn.wants) {
+      if (want === 0) continue;
+      lanes.hungry.add(lane);
+      lanes.adopting.add(lane);
+    }
   }
 
   #looked(lane: Lane, taken: number): void {
@@ -141,30 +144,32 @@ export class TurnLoop {
   }
 
   #failed(turn: Turn, error: unknown): void {
-    const { lanes, onFailure, clock } = this.#options;
+    const { lanes, onFailure } = this.#options;
     lanes.returnSettles(turn.settles);
     lanes.arrive(turn.lanes, turn.wants);
-    for (const [lane, want] of turn.wants) {
+    for (const lane of turn.wants.keys()) {
       const generation = turn.started.get(lane);
       if (generation !== undefined) lane.newGenerations.unshift(generation);
       lanes.beating.add(lane);
-      if (want > 0) this.#adoptSoon(lane);
     }
-    const now = clock.monotonic();
+    this.#adoptAll(turn);
     const isolate = error instanceof CustodyError && error.code === "Script";
-    if (isolate) {
-      const retryAt = turn.lanes.size === 1 ? now + REPEAT_AFTER_MS : now;
-      for (const lane of turn.lanes) {
-        this.#quarantine.delete(lane);
-        this.#quarantine.set(lane, retryAt);
-      }
-    }
+    if (isolate) this.#isolate(turn);
     this.#flying -= 1;
     this.#broken ||= !isolate;
     onFailure(turn, error);
     // The other lanes go on at once; one that failed alone waits for its own time.
     if (!this.#broken) this.schedule();
     else if (this.#flying === 0) this.#repeatLater();
+  }
+
+  #isolate({ lanes }: Turn): void {
+    const now = this.#options.clock.monotonic();
+    const retryAt = lanes.size === 1 ? now + REPEAT_AFTER_MS : now;
+    for (const lane of lanes) {
+      this.#quarantine.delete(lane);
+      this.#quarantine.set(lane, retryAt);
+    }
   }
 
   #repeatLater(): void {
