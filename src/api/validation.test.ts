@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { presets } from "../verification/presets/index.ts";
 import { type CelRule, crdSchema, type StructuralSchema } from "./crd.ts";
 import { checkStructure, validateRoute } from "./validation.ts";
 
