@@ -117,13 +117,18 @@ export class TurnLoop {
     const { lanes } = this.#options;
     const taken = countByDestination(result);
     lanes.arrive(turn.lanes, turn.wants);
-    for (const lane of turn.lanes) if (turn.request.adopt?.has(lane.id)) lanes.adopting.delete(lane);
+    this.#adopted(turn);
     for (const [lane, want] of turn.wants) {
       if (lane.newGenerations.length > 0) lanes.beating.add(lane);
       lane.nonEmpty = lane.hinted || (result.waiting.get(lane.id) ?? 0) > 0;
       if (want > 0) this.#looked(lane, taken.get(lane.id) ?? 0);
     }
     if (result.repeated) this.#adoptAll(turn);
+  }
+
+  #adopted({ lanes, request: { adopt } }: Turn): void {
+    if (adopt === undefined) return;
+    for (const lane of lanes) if (adopt.has(lane.id)) this.#options.lanes.adopting.delete(lane);
   }
 
   /** The store may have leased copies to this process in an answer that did not arrive. */

@@ -66,8 +66,8 @@ function linger(request: IncomingMessage, response: ServerResponse): void {
     closed = true;
     clearTimeout(timer);
     request.pause();
-    response.end();
-    request.socket.destroySoon();
+    // Only then: an earlier request of the connection may still wait for its answer, which goes out before this one.
+    response.end(() => request.socket.destroySoon());
   };
   const timer = setTimeout(close, LINGER_MS);
   request.on("data", (piece: Buffer) => {

@@ -10,9 +10,10 @@ import {
   settlement,
   take,
 } from "../../src/custody/conformance/fixtures.ts";
-import type { Outbox, TakenCopy } from "../../src/custody/port.ts";
+import type { Outbox, TakenCopy, TurnRequest } from "../../src/custody/port.ts";
 import { tagOf } from "../../src/custody/redis/keys.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
+import { startCutProxy } from "../support/cut-proxy.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 
 /** What a Redis that is frozen, full, read-only or without replicas does to custody. */
@@ -81,6 +82,53 @@ describe("custody when Redis fails", () => {
     redis.thaw();
     await until(async () => (await code(inbox.claim(newEvent({ mark: mark("frozen") })))) === "no error", 5_000);
     expect(await take(store.outbox(scope, { policies: () => [] }))).toHaveLength(1);
+  });
+
+  test("what waits behind unanswered batches is refused with them, and not written later", async () => {
+    const inbox = store.inbox(scope);
+    redis.freeze();
+    const began = performance.now();
+    const claims: Promise<unknown>[] = [];
+    for (let batch = 0; batch < 3; batch++) {
+      claims.push(code(inbox.claim(newEvent({ mark: mark(`batch ${batch}`) }))));
+      await sleep(20);
+    }
+    expect(await Promise.all(claims)).toEqual(["Timeout", "Timeout", "Unreachable"]);
+    expect(performance.now() - began).toBeLessThan(2_500);
+    redis.thaw();
+    await until(async () => (await code(inbox.claim(newEvent({ mark: mark("after") })))) === "no error", 5_000);
+    expect(await inbox.claim(newEvent({ mark: mark("batch 2") }))).toMatchObject({ outcome: "new" });
+  });
+
+  test("a turn that was sent twice because its connection broke says so, and adopting returns what the lost answer held", async () => {
+    const proxy = await startCutProxy(redis.port);
+    const cut = new RedisStore({ url: proxy.url });
+    try {
+      await cut.start();
+      const outbox = cut.outbox(scope, { policies: () => [] });
+      for (let i = 0; i < 4; i++) await cut.inbox(scope).claim(newEvent());
+      const policy = destinationPolicy();
+      const policies = new Map([[policy.destination, policy]]);
+      const turnFor = (want: number, adopt?: TurnRequest["adopt"]) =>
+        outbox.turn({
+          settles: [],
+          takes: [{ destination: policy.destination, want }],
+          policies,
+          ...(adopt && { adopt }),
+        });
+      expect(await turnFor(0)).not.toHaveProperty("repeated");
+      proxy.loseNextScriptAnswer();
+      const turn = await turnFor(2);
+      expect(turn).toMatchObject({ repeated: true });
+      expect(turn.copies).toHaveLength(2);
+      const inFlight = turn.copies.map(({ eventId, fence }) => ({ eventId, fence }));
+      const adopt = new Map([[policy.destination, inFlight]]);
+      const next = await turnFor(9, adopt);
+      expect(next.copies.map(({ attempt }) => attempt)).toEqual([1, 1]);
+    } finally {
+      cut.close();
+      await proxy.stop();
+    }
   });
 
   test("a dead one is told at once and found again by itself", async () => {
@@ -205,6 +253,22 @@ describe("custody when Redis fails", () => {
     ]);
     expect(results).toMatchObject([{ outcome: "new", id: good.id }, "Script", { outcome: "new" }]);
     expect(await take(store.outbox(scope, { policies: () => [] }))).toHaveLength(2);
+  });
+
+  test("a record that only a newer reader may read, or that lost its metadata, is left alone and holds up nothing", async () => {
+    const inbox = store.inbox(scope);
+    const admin = redis.client();
+    const [newer, broken, plain] = [newEvent(), newEvent(), newEvent()];
+    for (const event of [newer, broken, plain]) await inbox.claim(event);
+    const record = `${tag}:e:${newer.id}`;
+    const meta = (await admin.hget(record, "m")) ?? "";
+    await admin.hset(record, "m", meta.replace(/^1 1 /, "2 2 "), "c:anything", "in a form of the future");
+    await admin.hdel(`${tag}:e:${broken.id}`, "m");
+    const outbox = store.outbox(scope, { policies: () => [] });
+    expect((await take(outbox)).map(({ eventId }) => eventId)).toEqual([plain.id]);
+    expect(await take(outbox)).toHaveLength(0);
+    expect(await admin.hget(record, "m")).toMatch(/^2 2 /);
+    expect(await admin.zscore(`${tag}:due:${destinationPolicy().destination}`, newer.id)).not.toBeNull();
   });
 
   test("a record that was overwritten by hand does not hold up its destination", async () => {

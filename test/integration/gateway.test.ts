@@ -466,4 +466,14 @@ describe("the life of a gateway", () => {
     expect(answer).toMatch(/^HTTP\/1.1 503 /);
     expect(answer).not.toContain("400 Bad Request");
   });
+
+  it("sends the answer of a claim before it cuts off the huge request behind it", async () => {
+    const gateway = await start([githubRoute()], { claimTimeoutMs: 300 });
+    gateway.inbox.fault = "hang";
+    const headers = Object.entries(signed(GITHUB, "{}")).map(([name, value]) => `${name}: ${value}\r\n`);
+    const first = `POST /push HTTP/1.1\r\nHost: ${HOST}\r\n${headers.join("")}Content-Length: 2\r\n\r\n{}`;
+    const second = `POST /push HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 99999999\r\n\r\n${"x".repeat(1_500_000)}`;
+    const answer = await gateway.raw(first + second, { quietMs: 2_000 });
+    expect(answer.match(/HTTP\/1.1 \d+/g)).toEqual(["HTTP/1.1 503", "HTTP/1.1 413"]);
+  });
 });

@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { request as httpRequest, type Server } from "node:http";
@@ -7,7 +8,8 @@ import express from "express";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { silentLogger } from "../../src/observability/logger.ts";
 import * as sdk from "../../src/sdk/index.ts";
-import { freePort, startRedis, type TestRedis } from "../support/redis.ts";
+import { freePort } from "../../src/lib/free-port.ts";
+import { startRedis, type TestRedis } from "../support/redis.ts";
 
 const SECRET = "a-secret-of-some-length";
 const sign = (body: string | Buffer, secret = SECRET) =>
@@ -270,6 +272,45 @@ describe("the SDK", () => {
     await ready(at);
     await post(at, "late", { "x-signature": sign("late") });
     expect(await until(() => seen.includes("late"), 10_000)).toBe(true);
+  });
+
+  describe("a worker whose Redis is gone for good", () => {
+    /** @returns exit code and what was printed, once it ended by itself */
+    const outcomeOf = async (redisUrl: string, isReady: (printed: string) => Promise<boolean>) => {
+      const child = spawn(process.execPath, ["test/support/sdk-worker-process.ts"], {
+        env: { ...process.env, REDIS_URL: redisUrl, DAVIT_LOG_LEVEL: "warn" },
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      closers.push(() => void child.kill("SIGKILL"));
+      let printed = "";
+      child.stdout.on("data", (chunk: Buffer) => (printed += chunk.toString()));
+      const ended = once(child, "exit") as Promise<[number | null]>;
+      expect(await until(() => isReady(printed), 15_000)).toBe(true);
+      child.kill("SIGUSR2");
+      const [code] = await Promise.race([ended, sleep(45_000, ["still there"])]);
+      return { code, printed };
+    };
+
+    test("closes, says so and leaves nothing that keeps the process, with an outcome it could not settle", async () => {
+      const port = await serve();
+      await post(port, "n", { "x-signature": sign("n") });
+      const { code, printed } = await outcomeOf(redis.url, async (soFar) => {
+        if (!soFar.includes("handling")) return false;
+        await redis.kill9();
+        return true;
+      });
+      expect(code).toBe(0);
+      expect(printed).toContain("stopping without the store");
+      expect(printed).toContain("1 outcome unsaid");
+      expect(printed).toContain("closed\n");
+    }, 70_000);
+
+    test("closes and ends when Redis never came", async () => {
+      const redisUrl = `redis://127.0.0.1:${await freePort()}`;
+      const { code, printed } = await outcomeOf(redisUrl, async (soFar) => soFar.includes("started"));
+      expect(code).toBe(0);
+      expect(printed).toContain("closed\n");
+    }, 70_000);
   });
 
   test("runs at most `concurrency` handlers, and close waits for those that run", async () => {

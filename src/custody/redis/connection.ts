@@ -41,16 +41,29 @@ export function connect(url: string, options: RedisOptions = {}): CustodyClient 
   return withScripts(redis);
 }
 
-/** Opens a client as BullMQ wants it: commands wait for the connection instead of failing. */
-export function connectForTickets(url: string): Redis {
+const ignore = (): undefined => undefined;
+
+/**
+ * Opens a client as BullMQ wants it: commands wait for the connection instead of failing.
+ *
+ * @param onCopy is given the connections that BullMQ makes of this one. It closes them only as long as Redis answers; whoever opened the first has to see
+ * that none of them goes on trying for ever, which would keep the process alive
+ */
+export function connectForTickets(url: string, onCopy: (copy: Redis) => void = () => undefined): Redis {
   const redis = new Redis(url, {
     ...FAIL_FAST,
     maxRetriesPerRequest: null,
     enableOfflineQueue: true,
     commandTimeout: undefined,
   });
-  redis.on("error", () => {
-    // As above; BullMQ also reports it.
-  });
+  // As above; BullMQ also reports it.
+  redis.on("error", ignore);
+  const duplicate = redis.duplicate.bind(redis);
+  redis.duplicate = (override) => {
+    const copy = duplicate(override);
+    copy.on("error", ignore);
+    onCopy(copy);
+    return copy;
+  };
   return redis;
 }

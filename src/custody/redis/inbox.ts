@@ -116,7 +116,14 @@ export class RedisInbox implements Inbox {
         return;
       }
       for (const pending of batch) pending.reject(error);
+      if (error.code === "Timeout" || error.code === "Unreachable") this.#refuseQueue(error);
     }
+  }
+
+  /** What waits behind a batch that got no answer would get none in time either, and must not be written long after its sender was told to come back. */
+  #refuseQueue(cause: CustodyError): void {
+    const error = new CustodyError("Unreachable", "Redis did not answer those before it; nothing was sent", { cause });
+    for (const pending of this.#queue.splice(0)) pending.reject(error);
   }
 
   async #run(events: readonly NewEvent[]): Promise<readonly string[]> {

@@ -47,7 +47,7 @@ export class TicketSource {
   readonly #active = new Map<string, AbortController>();
   #queue: Queue<TicketData> | undefined;
   #worker: Worker<TicketData, void> | undefined;
-  #clients: Redis[] = [];
+  readonly #clients: Redis[] = [];
   #handlers: Handlers | undefined;
   #running = new Set<Promise<void>>();
   #direct: NodeJS.Timeout | undefined;
@@ -80,8 +80,8 @@ export class TicketSource {
   start(handlers: Handlers): Promise<() => Promise<void>> {
     const { url, tag, queueName, janitor } = this.#options;
     this.#handlers = handlers;
-    const shared = connectForTickets(url);
-    this.#clients = [shared];
+    const shared = connectForTickets(url, (copy) => this.#clients.push(copy));
+    this.#clients.push(shared);
     this.#queue = new Queue<TicketData>(queueName, {
       connection: shared,
       prefix: tag,
@@ -182,9 +182,12 @@ export class TicketSource {
     this.#options.janitor.stop();
     clearTimeout(this.#direct);
     for (const controller of this.#active.values()) controller.abort();
-    const closing = this.#worker?.close();
+    // Fetches nothing more. Not `close` yet: whether that may wait for Redis is known only when the tickets are back.
+    await this.#worker?.pause(true);
     await Promise.allSettled(this.#running);
     this.#stopping = true;
+    const isLost = this.#clients.some(({ status }) => status !== "ready");
+    const closing = this.#worker?.close(isLost);
     // A frozen Redis must not hold the process: what BullMQ cannot say it finished is found stalled.
     await Promise.race([
       Promise.allSettled([closing ?? Promise.resolve()]),
