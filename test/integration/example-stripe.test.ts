@@ -2,7 +2,8 @@ import { spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { afterEach, expect, test } from "vitest";
-import { freePort, startRedis, type TestRedis } from "../support/redis.ts";
+import { freePort } from "../../src/lib/free-port.ts";
+import { startRedis, type TestRedis } from "../support/redis.ts";
 
 let redis: TestRedis | undefined;
 afterEach(() => redis?.stop());

@@ -1,15 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis, type RedisOptions } from "ioredis";
+import { findRedisServer } from "../../src/custody/redis/embedded.ts";
+import { freePort } from "../../src/lib/free-port.ts";
 
 /** Options of a test client; the reply mapping stays at its default, as it changes the types of every answer. */
 export type TestClientOptions = Omit<RedisOptions, "replyMapping">;
 
-const BINARIES = ["redis-server", "valkey-server"];
 const START_TIMEOUT_MS = 10_000;
 const LOG_LIMIT_CHARS = 64 * 1024;
 
@@ -48,32 +48,6 @@ export interface TestRedis {
   log(): string;
   /** Closes the clients, ends the server and removes a temporary directory. May be called twice. */
   stop(): Promise<void>;
-}
-
-/** The server program: `$REDIS_SERVER_BIN`, else the first of redis-server and valkey-server on PATH. */
-export function findRedisServer(env: NodeJS.ProcessEnv = process.env): string {
-  const wanted = env["REDIS_SERVER_BIN"];
-  if (wanted) return wanted;
-  const folders = (env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
-  for (const name of BINARIES) {
-    for (const folder of folders) {
-      if (existsSync(join(folder, name))) return join(folder, name);
-    }
-  }
-  throw new Error("No redis-server or valkey-server on PATH: install one, or name it in REDIS_SERVER_BIN");
-}
-
-/** A TCP port that was free a moment ago on 127.0.0.1. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      probe.close(() => resolve(port));
-    });
-  });
 }
 
 /** Command line of the server; the durable settings are those the durability check demands (custody: "Durable means"). */

@@ -2,7 +2,8 @@ import { type ChildProcess, fork } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startRedis, freePort, type TestRedis } from "../redis.ts";
+import { freePort } from "../../../src/lib/free-port.ts";
+import { startRedis, type TestRedis } from "../redis.ts";
 import type { ChainSettings, KillPoint } from "./settings.ts";
 
 type Role = "gateway" | "worker" | "sink" | "producer";
