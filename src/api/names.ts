@@ -6,11 +6,6 @@ export const API_VERSION = "davit.dev/v1alpha1";
 /** Label that a Secret needs before a route may use it for anything but verifying what comes in. */
 export const USE_LABEL = "davit.dev/use";
 
-/** Which object is meant, for messages: `shop/stripe`. */
-export function namespacedName(object: { readonly namespace: string; readonly name: string }): string {
-  return `${object.namespace}/${object.name}`;
-}
-
 /**
  * Route key: 16 hex digits over the namespace's UID and the route's name. A re-created route finds its own events again; a namespace of the
  * same name that was deleted and made anew does not.

@@ -1,4 +1,3 @@
-// npm run bench [-- ingest|delivery] [--json] [--rounds N] [--ingest-requests N] [--delivery-requests N]
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { startRedis } from "../support/redis.ts";
@@ -9,23 +8,60 @@ import { BODY_BYTES, CONNECTIONS, MAXMEMORY } from "./settings.ts";
 
 const EVENTS_FOR_MEMORY = 20_000;
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    json: { type: "boolean", default: false },
-    rounds: { type: "string", default: "5" },
-    "ingest-requests": { type: "string", default: "30000" },
-    "delivery-requests": { type: "string", default: "100000" },
-  },
-});
-const [part] = positionals;
-if (positionals.length > 1 || (part !== undefined && part !== "ingest" && part !== "delivery")) {
-  console.error("usage: npm run bench -- [ingest|delivery] [--json]");
-  process.exit(2);
+const USAGE = `npm run bench -- [ingest|delivery] [--json] [--rounds N] [--ingest-requests N] [--delivery-requests N]
+
+Measures durable ingest and delivery against their baselines on this machine, in interleaved rounds; without a part, both.
+
+  --json                 the table goes to stderr, one JSON line to stdout
+  --rounds N             default 5
+  --ingest-requests N    of each side and round; default 30000
+  --delivery-requests N  of each side and round; default 100000
+`;
+
+/** @throws Error that says what is wrong with the arguments */
+function readArguments() {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      help: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+      rounds: { type: "string", default: "5" },
+      "ingest-requests": { type: "string", default: "30000" },
+      "delivery-requests": { type: "string", default: "100000" },
+    },
+  });
+  const [part, more] = positionals;
+  if (more !== undefined || (part !== undefined && part !== "ingest" && part !== "delivery")) {
+    throw new RangeError("the part is ingest or delivery");
+  }
+  const count = (flag: "rounds" | "ingest-requests" | "delivery-requests") => {
+    if (!/^[1-9]\d*$/.test(values[flag])) throw new RangeError(`--${flag}: "${values[flag]}" is not a whole number`);
+    return Number(values[flag]);
+  };
+  return {
+    part,
+    help: values.help,
+    json: values.json,
+    rounds: count("rounds"),
+    ingestRequests: count("ingest-requests"),
+    deliveryRequests: count("delivery-requests"),
+  };
 }
-const rounds = Number(values.rounds);
-const ingestRequests = Number(values["ingest-requests"]);
-const deliveryRequests = Number(values["delivery-requests"]);
+
+function argumentsOrExit() {
+  try {
+    return readArguments();
+  } catch (error) {
+    console.error(`bench: ${error instanceof Error ? error.message : String(error)}\n\nusage: ${USAGE}`);
+    return process.exit(2);
+  }
+}
+
+const { part, help, json, rounds, ingestRequests, deliveryRequests } = argumentsOrExit();
+if (help) {
+  console.log(USAGE);
+  process.exit(0);
+}
 
 const redis = await startRedis({ maxmemory: MAXMEMORY });
 try {
@@ -40,8 +76,8 @@ try {
       bytesPerEvent: await bytesPerEvent(redis, Math.min(EVENTS_FOR_MEMORY, deliveryRequests)),
     }),
   };
-  (values.json ? console.error : console.log)(table(results));
-  if (values.json) console.log(JSON.stringify(summary(results)));
+  (json ? console.error : console.log)(table(results));
+  if (json) console.log(JSON.stringify(summary(results)));
 } finally {
   await redis.stop();
 }

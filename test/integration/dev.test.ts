@@ -116,6 +116,7 @@ describe("davit dev", () => {
     expect(first).toMatchObject({ status: 202, replayed: false });
     expect(await post(dev, { id: "one" })).toMatchObject({ status: 202, replayed: true, id: first.id });
     expect(await post(dev, { id: "two", secret: "wrong" })).toMatchObject({ status: 401, error: "SignatureMismatch" });
+    expect(await post(dev, { id: "three", path: "/%67ithub" })).toMatchObject({ status: 404 });
     await waitFor("the delivery", () => target.bodies.length > 0);
     await waitFor("its settling", async () => (await stateOf(first.id ?? "")) === "delivered");
     expect(target.bodies).toEqual(['{"id":"one"}']);

@@ -6,6 +6,7 @@ import { createHttpAttempt } from "../../delivery/http-attempt.ts";
 import { Worker } from "../../delivery/worker.ts";
 import { HttpSender } from "../../egress/http-sender.ts";
 import { BacklogMonitor } from "../../gateway/backlog.ts";
+import { routeTable } from "../../gateway/route-table.ts";
 import { createGateway, type Gateway } from "../../gateway/server.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { createAdminServer } from "../../observability/http.ts";
@@ -55,7 +56,7 @@ export class Chain {
     });
     this.#backlog = new BacklogMonitor({ ledgerFor: (namespace) => this.ledger(namespace), metrics });
     this.#gateway = createGateway({
-      table: { lookup: (host, path) => this.#lookup(host, path) },
+      table: routeTable(this.#table, systemClock),
       inboxFor: (namespace) => this.#store.inbox(this.#scope(namespace)),
       health: () => this.#store.health(),
       clock: systemClock,
@@ -130,12 +131,6 @@ export class Chain {
 
   #scope(namespace: string) {
     return { instance: this.#options.instance, namespace };
-  }
-
-  #lookup(host: string, path: string): RouteEntry | "vanished" | undefined {
-    const match = this.#table.match(host, path, Date.now());
-    if (match.type === "route") return match.entry;
-    return match.type === "vanished" ? "vanished" : undefined;
   }
 
   async #startWorker(namespace: string, destinations: ReturnType<typeof workerDestinations>): Promise<void> {
