@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   destinationPolicy,
@@ -8,9 +9,12 @@ import {
   routePolicy,
   settle,
   settlement,
+  SHORT_LEASE_TIMEOUT_MS,
   take,
 } from "../../src/custody/conformance/fixtures.ts";
 import type { Outbox, TakenCopy, TurnRequest } from "../../src/custody/port.ts";
+import { connect } from "../../src/custody/redis/connection.ts";
+import { Janitor } from "../../src/custody/redis/janitor.ts";
 import { tagOf } from "../../src/custody/redis/keys.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
 import { startCutProxy } from "../support/cut-proxy.ts";
@@ -269,6 +273,47 @@ describe("custody when Redis fails", () => {
     expect(await take(outbox)).toHaveLength(0);
     expect(await admin.hget(record, "m")).toMatch(/^2 2 /);
     expect(await admin.zscore(`${tag}:due:${destinationPolicy().destination}`, newer.id)).not.toBeNull();
+  });
+
+  test.each([
+    [
+      "only a newer reader may read",
+      "kept",
+      (admin: Redis, key: string) => admin.hset(key, "m", "2 2 of another form"),
+    ],
+    ["was overwritten by hand", "dropped", async (admin: Redis, key: string) => admin.set(key, "not a hash")],
+  ])("a record that %s stops neither ingest nor the janitor, and its lease is %s", async (_name, fate, spoil) => {
+    const policy = routePolicy({ retention: { ...routePolicy().retention, maxEvents: 1 } });
+    const destination = destinationPolicy({ policy, timeoutMs: SHORT_LEASE_TIMEOUT_MS });
+    const inbox = store.inbox(scope);
+    const outbox = store.outbox(scope, { policies: () => [] });
+    const admin = redis.client();
+    const { id } = await inbox.claim(newEvent({ policy, mark: mark("spoilt") }));
+    await take(outbox, destination);
+    await spoil(admin, `${tag}:e:${id}`);
+    for (let i = 0; i < 3; i++) expect(await inbox.claim(newEvent({ policy }))).toMatchObject({ outcome: "new" });
+    expect(await inbox.claim(newEvent({ policy, mark: mark("spoilt") }))).toEqual({ outcome: "duplicate", id });
+
+    await admin.zadd(`${tag}:exp`, 1, id, 1, `r:${policy.route}`);
+    await admin.zadd(`${tag}:busy`, 1, destination.destination);
+    const tickets: string[] = [];
+    const client = connect(redis.url, { enableOfflineQueue: true });
+    const janitor = new Janitor(client, tag, () => [policy]);
+    janitor.start(async (name) => void tickets.push(name));
+    await janitor.pass();
+    janitor.stop();
+    client.disconnect();
+    expect(tickets).toEqual([destination.destination]);
+
+    await sleep(150);
+    await take(outbox, destination, 0);
+    await sleep(2_100);
+    expect(await take(outbox, destination, 0)).toEqual([]);
+    const lease = await admin.zscore(`${tag}:lease:${destination.destination}`, id);
+    expect(lease === null ? "dropped" : "kept").toBe(fate);
+    expect((await store.ledger(scope).stats([destination.destination])).get(destination.destination)).toMatchObject({
+      waiting: 3,
+    });
   });
 
   test("a record that was overwritten by hand does not hold up its destination", async () => {

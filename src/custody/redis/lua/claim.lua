@@ -78,7 +78,7 @@ end
 local function again(value, policy)
   local id = string.sub(value, 1, 26)
   local key = P .. 'e:' .. id
-  local meta = read_meta(call('HGET', key, 'm'))
+  local meta = meta_of(id)
   local revived = false
   if meta then
     for d in string.gmatch(meta.destinations, '%S+') do

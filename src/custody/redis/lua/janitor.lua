@@ -33,7 +33,8 @@ local function look_at_route(member, route)
 end
 
 local function look_at_record(id)
-  local meta = read_meta(call('HGET', P .. 'e:' .. id, 'm'))
+  local meta, odd = meta_of(id)
+  if odd then return look_later(id, math.huge, now) end
   if not meta then return call('ZREM', P .. 'exp', id) end
   local policy = policies[meta.route]
   if not policy then return call('ZADD', P .. 'exp', int(now + 3600000), id) end

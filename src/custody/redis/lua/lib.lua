@@ -60,11 +60,27 @@ end
 
 -- Metadata is three lines: "schema minReader route sequence receivedAt seq mode mark bodyHash", the destinations, and JSON for the reader.
 --   mode  - no dedupe, m a mark, w a weak mark      mark  the field in `live` or `seen`
+-- Returns nil when there is none; nil and true when there is one that only a newer Davit may read.
 local function read_meta(text)
   if not text then return nil end
-  local route, sequence, at, mode, mark, hash, destinations =
-    string.match(text, '^%d+ %d+ (%x+) (%d+) (%d+) %d+ (.) (%S+) (%S+)\n([^\n]*)\n')
+  local reader, route, sequence, at, mode, mark, hash, destinations =
+    string.match(text, '^%d+ (%d+) (%x+) (%d+) (%d+) %d+ (.) (%S+) (%S+)\n([^\n]*)\n')
+  if reader ~= '1' and not (reader and tonumber(reader) <= READER) then return nil, true end
   return { route = route, sequence = sequence, at = at, mode = mode, mark = mark, hash = hash, destinations = destinations }
+end
+
+-- The fields of a record. One that is no hash (somebody overwrote it) or that only a newer Davit may read is left alone, and must hold up nothing:
+-- then the second value is true.
+local function read_record(id, ...)
+  local v = redis.pcall('HMGET', P .. 'e:' .. id, ...)
+  if v.err then return {}, true end
+  return v, false
+end
+
+local function meta_of(id)
+  local v, odd = read_record(id, 'm')
+  if odd then return nil, true end
+  return read_meta(v[1])
 end
 
 local LIVE = { W = true, R = true, A = true, L = true, S = true }
@@ -125,8 +141,8 @@ local function sweep(policy, budget, now)
     for i = 1, #rows, 2 do
       local id, score = rows[i], rows[i + 1]
       if over <= 0 and tonumber(score) > oldest then return removed end
-      local meta = read_meta(call('HGET', P .. 'e:' .. id, 'm'))
-      local live, dead, kept = false, false, false
+      local meta, odd = meta_of(id)
+      local live, dead, kept = odd, false, false
       if meta then live, dead, kept = survey(id, meta) end
       if live or dead or kept then
         if passed then return removed end

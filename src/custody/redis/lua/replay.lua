@@ -1,7 +1,7 @@
 -- replay: makes the dead copies of one event live again. ARGV: id, destination or '' for all. Returns how many.
 call('ZREM', P .. 'busy', '')
 local id, only, now = ARGV[1], ARGV[2], now_ms()
-local meta = read_meta(call('HGET', P .. 'e:' .. id, 'm'))
+local meta = meta_of(id)
 if not meta then return 0 end
 local count = 0
 for d in string.gmatch(meta.destinations, '%S+') do

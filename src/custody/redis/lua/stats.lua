@@ -10,7 +10,7 @@ for _, d in ipairs(ARGV) do
     if head then oldest = math.min(oldest, math.floor(tonumber(head) / 4096)) end
   end
   local first = call('ZRANGE', due, 0, 0)[1]
-  local meta = first and read_meta(call('HGET', P .. 'e:' .. first, 'm'))
+  local meta = first and meta_of(first)
   local n = #out
   out[n + 1] = call('ZCARD', lane) + call('ZCARD', late) + ready
   out[n + 2] = call('ZCARD', P .. 'lease:' .. d)

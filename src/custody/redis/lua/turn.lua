@@ -51,13 +51,12 @@ end
 
 local function settle(policy, id, fence, outcome, attempt, record, delay)
   local d, key = policy.destination, P .. 'e:' .. id
-  local v = call('HMGET', key, 'm', 'c:' .. d)
-  local copy = read_copy(v[2] or nil)
-  if not copy then end_lease(d, id) return true end
+  local v = read_record(id, 'm', 'c:' .. d)
+  local meta, copy = read_meta(v[1]), read_copy(v[2] or nil)
+  if not meta or not copy then end_lease(d, id) return true end
   if copy.fence ~= fence then return false end
   local lease_lost = copy.state == 'W' or copy.state == 'R' or (copy.state == 'X' and tonumber(copy.unknown) >= MAX_UNKNOWN)
   if copy.state ~= 'A' and not lease_lost then end_lease(d, id) return true end       -- said before: the answer was lost, not the settle
-  local meta = read_meta(v[1])
   if outcome == 'B' or outcome == 'P' then
     if copy.state ~= 'A' then return true end
     hand_back(id, policy, copy, meta)
@@ -79,19 +78,15 @@ local function settle(policy, id, fence, outcome, attempt, record, delay)
   return true
 end
 
--- A record as a hash, or nothing when somebody put another type there: that one must not hold up a whole destination.
-local function read_record(id, ...)
-  local v = redis.pcall('HMGET', P .. 'e:' .. id, ...)
-  return v.err and {} or v
-end
-
 -- The worker of this copy is gone: whether the destination saw the request is unknown, and counted.
 local function lose(id, policy)
   local d, key = policy.destination, P .. 'e:' .. id
-  call('ZREM', P .. 'lease:' .. d, id)
   local v = read_record(id, 'm', 'c:' .. d)
-  local meta, copy = read_meta(v[1]), read_copy(v[2] or nil)
-  if not copy or copy.state ~= 'A' then return end
+  local meta, newer = read_meta(v[1])
+  if newer then return call('ZADD', P .. 'lease:' .. d, int(-now), id) end
+  call('ZREM', P .. 'lease:' .. d, id)
+  local copy = read_copy(v[2] or nil)
+  if not meta or not copy or copy.state ~= 'A' then return end
   unknown = unknown + 1
   local began = tonumber(copy.since)
   copy.unknown, copy.since, copy.token = copy.unknown + 1, stamp, '-'
@@ -122,8 +117,8 @@ end
 local function promote_due(policy)
   local d = policy.destination
   for _, id in ipairs(call('ZRANGEBYSCORE', P .. 'due:' .. d, '-inf', stamp, 'LIMIT', '0', '100')) do
-    local meta = read_meta(read_record(id, 'm')[1])
-    if meta and not meta.sequence then call('ZADD', P .. 'due:' .. d, int(now + UNREADABLE_MS), id)
+    local meta, odd = meta_of(id)
+    if odd then call('ZADD', P .. 'due:' .. d, int(now + UNREADABLE_MS), id)
     else
       call('ZREM', P .. 'due:' .. d, id)
       if meta then call('ZADD', P .. 'lane:' .. d, meta.sequence, id) end
@@ -160,10 +155,10 @@ local function take_from(key, policy, room)
   local ids = call('ZRANGE', key, '0', room - 1)
   local used, taken, leases = 0, {}, {}
   for _, id in ipairs(ids) do
-    local v = read_record(id, 'm', 'b', field)
+    local v, odd = read_record(id, 'm', 'b', field)
     local copy = read_copy(v[3] or nil)
     local reader, at = string.match(v[1] or '', '^%d+ (%d+) %x+ %d+ (%d+)')
-    if v[1] and (not at or tonumber(reader) > READER) then
+    if odd or (v[1] and (not at or tonumber(reader) > READER)) then
       call('ZADD', P .. 'due:' .. policy.destination, int(now + UNREADABLE_MS), id)
     elseif at and copy and READY[copy.state] then
       at = tonumber(at)
@@ -218,10 +213,10 @@ for _ = 1, adoptions do
   for j = 0, n - 1 do mine[ARGV[i + 2 + 2 * j] .. ' ' .. ARGV[i + 3 + 2 * j]] = true end
   i = i + 2 + 2 * n
   for _, id in ipairs(call('ZRANGE', P .. 'lease:' .. policy.destination, 0, -1)) do
-    local v = call('HMGET', P .. 'e:' .. id, 'm', 'c:' .. policy.destination)
-    local copy = read_copy(v[2] or nil)
-    if copy and copy.state == 'A' and copy.token == token and not mine[id .. ' ' .. copy.fence] then
-      hand_back(id, policy, copy, read_meta(v[1]))
+    local v = read_record(id, 'm', 'c:' .. policy.destination)
+    local meta, copy = read_meta(v[1]), read_copy(v[2] or nil)
+    if meta and copy and copy.state == 'A' and copy.token == token and not mine[id .. ' ' .. copy.fence] then
+      hand_back(id, policy, copy, meta)
       freed[policy.destination] = true
     end
   end
