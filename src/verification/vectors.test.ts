@@ -10,13 +10,10 @@ const vectors = JSON.parse(
 
 describe("published and derived signature vectors", () => {
   it("has cases of every scheme", () => {
-    const schemes = new Set(vectors.map((vector) => vector.scheme));
-    expect([...schemes].toSorted()).toEqual([
-      "github-sha256",
-      "standard-webhooks-v1",
-      "standard-webhooks-v1a",
-      "stripe-v1",
-    ]);
+    const schemes = vectors.map((vector) => vector.scheme);
+    expect(schemes).toEqual(
+      expect.arrayContaining(["github-sha256", "standard-webhooks-v1", "standard-webhooks-v1a", "stripe-v1"]),
+    );
   });
 
   it.each(
