@@ -64,17 +64,13 @@ test("the main export is exactly createServer, createWorker and replayDeadLetter
   expect(names).toEqual(["createServer", "createWorker", "replayDeadLetter"]);
 });
 
-test("a program in TypeScript type-checks against it, the declarations of its dependencies included", () => {
-  writeFileSync(
-    join(home, "program.ts"),
-    `import { createServer, createWorker, replayDeadLetter } from "davit";
-createServer({ secret: "0123456789abcdef", provider: "stripe" }).listen(0);
-await createWorker(async ({ body, id }, job) => console.log(id, body.length, job.attemptsMade)).start();
-export const { replayed }: { replayed: boolean; jobId: string } = await replayDeadLetter("1");
+test("the README's program type-checks against it, the declarations of its dependencies included", () => {
+  const [, program = ""] = /```ts\n(.*?)```/s.exec(readFileSync(join(ROOT, "README.md"), "utf8")) ?? [];
+  const more = `export const { replayed }: { replayed: boolean; jobId: string } = await replayDeadLetter("1");
 // @ts-expect-error: the secret is text
 createServer({ secret: 1 });
-`,
-  );
+`;
+  writeFileSync(join(home, "program.ts"), program + more);
   const compilerOptions = { module: "nodenext", target: "es2023", strict: true, noEmit: true, skipLibCheck: false };
   writeFileSync(join(home, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["program.ts"] }));
   const { status, stdout } = spawnSync("node", [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", home], {

@@ -1,3 +1,4 @@
+import { destinationEntry, ringKey, routeEntry } from "../../../src/gateway/testing.ts";
 import type { DestinationEntry, RouteEntry } from "../../../src/routes/entry.ts";
 
 export const CHAIN_SECRET = "chain-secret-chain-secret";
@@ -11,11 +12,9 @@ export function chainRoute(
   url: string,
   change: { readonly destination?: Partial<DestinationEntry>; readonly route?: Partial<RouteEntry> } = {},
 ): RouteEntry {
-  const destination: DestinationEntry = {
+  const destination = destinationEntry("orders", {
     id: `${ROUTE}/orders`,
-    name: "orders",
     target: { type: "http", url },
-    eventTypes: [],
     timeoutMs: 2_000,
     concurrency: 32,
     retry: {
@@ -26,49 +25,17 @@ export function chainRoute(
       maxRetryAfterMs: HOUR_MS,
       maxAgeMs: HOUR_MS,
     },
-    headers: {},
-    forwardHeaders: [],
     ...change.destination,
-  };
-  return {
-    schema: 1,
-    minReader: 1,
-    seq: 1,
-    instance: "default",
+  });
+  return routeEntry({
     namespace: CHAIN_NAMESPACE,
     name: "orders",
     route: ROUTE,
-    host: "hooks.example.com",
     path: "/in",
-    methods: ["POST"],
-    suspend: "None",
-    verification: { type: "provider", provider: "queue-push" },
-    publicUrl: "https://hooks.example.com/in",
-    toleranceMs: 300_000,
-    allowedSourceRanges: [],
-    parameters: {},
-    keys: [
-      {
-        id: "00000001",
-        use: "Signing",
-        state: "current",
-        since: 0,
-        value: Buffer.from(CHAIN_SECRET).toString("base64"),
-      },
-    ],
-    dedupe: {
-      windowMs: 168 * HOUR_MS,
-      earlierWindows: [],
-      sources: [{ from: "header", name: "x-delivery-id", signed: false }],
-      weakWindowMs: 600_000,
-      disabled: false,
-    },
-    limits: { maxBodyBytes: 262_144, maxInFlightPerPod: 1_000, maxBacklog: 1_000_000 },
-    payload: { format: "JSON", requiredFields: [] },
+    keys: [ringKey(CHAIN_SECRET)],
     response: { status: 202 },
     retention: { deliveredMs: 72 * HOUR_MS, deadLettersMs: 720 * HOUR_MS, maxEvents: 1_000_000, keepBodies: false },
-    worker: { dedicated: false, concurrency: 500 },
     destinations: [destination],
     ...change.route,
-  };
+  });
 }
