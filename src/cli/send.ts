@@ -92,7 +92,7 @@ async function sendOne({ url, host, sender }: Destination, values: Values, body:
   } catch (error) {
     if (error instanceof VerificationConfigError) throw new CommandError(error.message, { cause: error });
     const { message, code } = error as NodeJS.ErrnoException;
-    throw new CommandError(`no answer from ${url}: ${code ?? message}`, { cause: error });
+    throw new CommandError(`no answer from ${url.replace(/\/\/[^/?#]*@/, "//")}: ${code ?? message}`, { cause: error });
   }
 }
 

@@ -24,4 +24,8 @@ describe("redact", () => {
       "at redis://[redacted]@h:1 and https://[redacted]@x/y?z=a@b, mail a@b.c",
     );
   });
+
+  it("takes the whole of a password that holds an @", () => {
+    expect(redact("redis://u:p@ss@h:1/0")).toBe("redis://[redacted]@h:1/0");
+  });
 });

@@ -153,6 +153,11 @@ describe("outgoing headers", () => {
     ]);
   });
 
+  it("takes credentials in a URL as they are where they are no percent-encoding", () => {
+    const headers = headersOf({}, "https://us%zzer:100%@example.com/hook");
+    expect(valuesOf(headers, "authorization")).toEqual([`Basic ${Buffer.from("us%zzer:100%").toString("base64")}`]);
+  });
+
   it("turn credentials in the URL into an Authorization header and keep them out of origin and path", () => {
     const url = "https://us%40er:pa%3Ass@example.com:8443/hook?a=1#frag";
     expect(valuesOf(headersOf({}, url), "authorization")).toEqual([

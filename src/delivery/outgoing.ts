@@ -104,6 +104,15 @@ export function outgoingHeaders(target: OutgoingTarget, copy: TakenCopy, now: nu
 }
 
 function basicAuthorization(username: string, password: string): string {
-  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const credentials = `${percentDecoded(username)}:${percentDecoded(password)}`;
   return `Basic ${Buffer.from(credentials).toString("base64")}`;
+}
+
+/** As written where it is no percent-encoding: `URL` takes such credentials, and an exception here would make every event undeliverable. */
+function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
