@@ -44,6 +44,18 @@ describe("davit validate", () => {
     expect(stderr).toContain("warning: spec.dedupe.keyFrom: ");
   });
 
+  test("warns of a Secret beside the route that lacks its key, and is silent on Secrets that are not there", async () => {
+    const file = join(directory, "secret.yaml");
+    const secret = (key: string) =>
+      `{kind: Secret, apiVersion: v1, metadata: {name: github, namespace: shop}, stringData: {${key}: a}}`;
+    await writeFile(file, secret("other"));
+    const { code, stderr } = await run("-f", join(VALID, "minimal.yaml"), "-f", file);
+    expect(code).toBe(0);
+    expect(stderr).toContain("warning: spec.secretRefs[0]: Secret github has no key secret; it has: other");
+    await writeFile(file, secret("secret"));
+    expect(await run("-f", join(VALID, "minimal.yaml"), "-f", file)).toMatchObject({ code: 0, stderr: "" });
+  });
+
   test("checks changes with --previous", async () => {
     const file = join(INVALID, "instance-changed.yaml");
     expect((await run("-f", file)).code).toBe(0);

@@ -1,5 +1,6 @@
 import { stringify } from "yaml";
-import { formatManifestProblem, type RouteManifest } from "../api/manifests.ts";
+import { formatManifestProblem, type ManifestProblem, type Manifests, type RouteManifest } from "../api/manifests.ts";
+import { observeKeys } from "../routes/observed-keys.ts";
 import { type Command, parse, UsageError } from "./command.ts";
 import { loadManifests } from "./manifest-files.ts";
 import { placeConflicts } from "./place-conflicts.ts";
@@ -27,7 +28,7 @@ export const command: Command = {
     if (values.file === undefined) throw new UsageError("name the manifests with -f FILE or -f DIR");
     const { previous } = values;
     const manifests = await loadManifests(values.file, previous === undefined ? {} : { previous });
-    const problems = [...manifests.problems, ...placeConflicts(manifests.routes)];
+    const problems = [...manifests.problems, ...placeConflicts(manifests.routes), ...keyWarnings(manifests)];
     for (const problem of problems) io.stderr.write(`${formatManifestProblem(problem)}\n`);
     if (values.effective) for (const route of manifests.routes) io.stdout.write(effectiveYaml(route));
     const refused = problems.filter(({ problem }) => problem.severity === "error").length;
@@ -35,6 +36,20 @@ export const command: Command = {
     return refused === 0 ? 0 : 1;
   },
 };
+
+/** Secrets among the manifests that lack the key a route takes from them. One that is not among them may be in the cluster. */
+function keyWarnings({ routes, secrets }: Manifests): ManifestProblem[] {
+  return routes.flatMap(({ file, kind, namespace, name, spec }) => {
+    const inNamespace = secrets.get(namespace) ?? new Map<string, never>();
+    const read = { basic: spec.verification.basic !== undefined, now: Date.now() };
+    return observeKeys(spec.secretRefs, inNamespace, read)
+      .unresolved.filter(({ reason }) => reason !== "SecretNotFound")
+      .map(({ path, message }) => {
+        const problem = { path, message, source: "semantic", severity: "warning" } as const;
+        return { file, kind, namespace, name, problem };
+      });
+  });
+}
 
 function effectiveYaml({ namespace, name, spec }: RouteManifest): string {
   const title = `# ${namespace}/${name} with every default filled in; each destination shows its own delivery`;
