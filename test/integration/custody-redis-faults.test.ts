@@ -294,6 +294,8 @@ describe("custody when Redis fails", () => {
     for (let i = 0; i < 3; i++) expect(await inbox.claim(newEvent({ policy }))).toMatchObject({ outcome: "new" });
     expect(await inbox.claim(newEvent({ policy, mark: mark("spoilt") }))).toEqual({ outcome: "duplicate", id });
 
+    expect(await store.ledger(scope).events(policy.route, 10)).toHaveLength(3);
+
     await admin.zadd(`${tag}:exp`, 1, id, 1, `r:${policy.route}`);
     await admin.zadd(`${tag}:busy`, 1, destination.destination);
     const tickets: string[] = [];

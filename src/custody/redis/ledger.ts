@@ -23,7 +23,7 @@ export class RedisLedger implements Ledger {
 
   async events(route: string, limit: number): Promise<readonly EventView[]> {
     const ids = await this.#ask(() => this.#redis.zrange(`${this.#prefix}log:${route}`, "0", String(limit - 1), "REV"));
-    const views = await Promise.all(ids.map((id) => this.event(id)));
+    const views = await Promise.all(ids.map((id) => this.#listed(id)));
     return views.filter((view) => view !== undefined);
   }
 
@@ -92,10 +92,20 @@ export class RedisLedger implements Ledger {
     );
   }
 
+  /** An event in a list: one that cannot be read (a newer Davit wrote it, or somebody overwrote it) must not hide the others. */
+  async #listed(id: string): Promise<EventView | undefined> {
+    try {
+      return await this.event(id);
+    } catch (error) {
+      if (error instanceof CustodyError && error.code !== "Script") throw error;
+      return undefined;
+    }
+  }
+
   async #deadLetter(member: string, diedAt: number): Promise<DeadLetter | undefined> {
     const bar = member.indexOf("|");
     const [eventId, destination] = [member.slice(0, bar), member.slice(bar + 1)];
-    const view = await this.event(eventId);
+    const view = await this.#listed(eventId);
     const copy = view?.copies.find((candidate) => candidate.destination === destination);
     if (view === undefined || copy === undefined) return undefined;
     return { eventId, destination, route: view.route, diedAt, failureContext: failureContext(copy.attempts) };
