@@ -1,4 +1,13 @@
-import type { AttemptRecord, Backlog, CopyView, DeadLetter, EventView, Ledger, Rejection } from "../port.ts";
+import {
+  type AttemptRecord,
+  type Backlog,
+  type CopyView,
+  type DeadLetter,
+  type EventView,
+  type Ledger,
+  type Rejection,
+  CustodyError,
+} from "../port.ts";
 import type { CustodyClient } from "./connection.ts";
 import { asCustodyError } from "./errors.ts";
 import { parseAttempt, parseCopy, parseMeta } from "./record.ts";
