@@ -121,6 +121,7 @@ describe("outgoing headers", () => {
 
   it("leave out a value that could not be sent, so that the event still can", () => {
     expect(valuesOf(headersOf({ forwardHeaders: ["x-bad"] }), "x-bad")).toEqual([]);
+    expect(valuesOf(headersOf({ forwardHeaders: ["constructor"] }), "constructor"), "not the object's own").toEqual([]);
   });
 
   it("add the route's own headers once, before forwarded ones of the same name, but not those that are ours or the connection's", () => {

@@ -96,7 +96,7 @@ export function outgoingHeaders(target: OutgoingTarget, copy: TakenCopy, now: nu
     String(copy.sequence),
   );
   for (const name of target.forwarded) {
-    const value = copy.headers[name];
+    const value = Object.hasOwn(copy.headers, name) ? copy.headers[name] : undefined;
     // A value that cannot be sent must not make its event undeliverable.
     if (value !== undefined && FIELD_VALUE.test(value)) headers.push(name, value);
   }

@@ -17,6 +17,8 @@ const NEVER = new Set([
   "proxy-authorization",
   "proxy-authenticate",
   "cookie",
+  // A header may be called so, and would change the object it is kept in.
+  "__proto__",
 ]);
 
 /** Which headers of a request are kept with its event. `all`: every one but the forbidden. */
@@ -46,7 +48,7 @@ export function keptHeaders(rules: HeaderRules, headers: IncomingHttpHeaders): R
   const hopByHop = headers.connection?.toLowerCase() ?? "";
   const kept: Record<string, string> = {};
   for (const name of rules.names === "all" ? Object.keys(headers) : rules.names) {
-    const value = headers[name];
+    const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
     if (value === undefined || rules.forbidden.has(name)) continue;
     if (hopByHop !== "" && namedIn(hopByHop, name)) continue;
     kept[name] = typeof value === "string" ? value : value.join(", ");

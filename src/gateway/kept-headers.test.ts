@@ -1,0 +1,33 @@
+import { describe, expect, it } from "vitest";
+import { compileKeptHeaders, keptHeaders } from "./kept-headers.ts";
+import { destinationEntry, routeEntry } from "./testing.ts";
+
+const keep = (forwardHeaders: readonly string[], headers: Record<string, string | string[]>) => {
+  const entry = routeEntry({ destinations: [destinationEntry("orders", { forwardHeaders })] });
+  return keptHeaders(compileKeptHeaders(entry, [], ["x-signature"]), headers);
+};
+
+describe("the headers kept with an event", () => {
+  it("are the content type and those that are forwarded", () => {
+    const headers = { "content-type": "application/json", "x-event": "made", "x-other": "no" };
+    expect(keep(["X-Event"], headers)).toEqual({ "content-type": "application/json", "x-event": "made" });
+  });
+
+  it("are never signatures, credentials or hop-by-hop fields, whatever a manifest says", () => {
+    const headers = {
+      "x-signature": "s",
+      authorization: "a",
+      cookie: "c",
+      connection: "x-hop",
+      "x-hop": "h",
+      "x-ok": "o",
+    };
+    expect(keep(["*"], headers)).toEqual({ "x-ok": "o" });
+  });
+
+  it("are only those that were sent: a name that every object has is not taken from the object", () => {
+    expect(keep(["constructor", "toString", "x-ok"], { "x-ok": "o" })).toEqual({ "x-ok": "o" });
+    const sent = keep(["*"], JSON.parse('{"__proto__": "p", "x-ok": "o"}') as Record<string, string>);
+    expect(Object.entries(sent)).toEqual([["x-ok", "o"]]);
+  });
+});
