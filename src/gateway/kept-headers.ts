@@ -50,7 +50,7 @@ export function keptHeaders(rules: HeaderRules, headers: IncomingHttpHeaders): R
   for (const name of rules.names === "all" ? Object.keys(headers) : rules.names) {
     const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
     if (value === undefined || rules.forbidden.has(name)) continue;
-    if (hopByHop !== "" && namedIn(hopByHop, name)) continue;
+    if (namedIn(hopByHop, name)) continue;
     kept[name] = typeof value === "string" ? value : value.join(", ");
   }
   return kept;
