@@ -359,6 +359,15 @@ describe("custody when Redis fails", () => {
       await sleep(1_200);
       expect((await admin.info("persistence")).includes("aof_rewrite_in_progress:1")).toBe(true);
       expect(first.health().durable.ok).toBe(true);
+      await until(async () => (await admin.info("persistence")).includes("aof_rewrite_in_progress:0"), 15_000);
+      await admin.config("SET", "appendonly", "no");
+      expect(await until(() => !first.health().durable.ok, 15_000)).toBe(true);
+      await admin.config("SET", "appendonly", "yes");
+      await sleep(1_200);
+      expect((await admin.info("persistence")).includes("aof_rewrite_in_progress:1")).toBe(true);
+      expect(first.health().durable.problems.join(), "switched off and on: a first file again").toContain(
+        "first append-only",
+      );
     } finally {
       await slow.stop();
     }

@@ -60,11 +60,10 @@ export function stateProblems(info: ReadonlyMap<string, string>, fileKnown: bool
   return problems;
 }
 
-/** Whether a complete append-only file exists for certain. */
+/** Whether a complete append-only file exists for certain. `aof_base_size` does not tell: it outlives the file when that is switched off and on. */
 function hasFile(info: ReadonlyMap<string, string>): boolean {
-  if (info.get("aof_enabled") !== "1") return false;
   const idle = info.get("aof_rewrite_in_progress") === "0" && info.get("aof_rewrite_scheduled") === "0";
-  return Number(info.get("aof_base_size")) > 0 || (idle && info.get("aof_last_bgrewrite_status") === "ok");
+  return info.get("aof_enabled") === "1" && idle && info.get("aof_last_bgrewrite_status") === "ok";
 }
 
 /** Watches one Redis on a connection of its own: does it answer and write, does it keep what it acknowledges, how full is it, what time is it there. */
