@@ -44,7 +44,7 @@ export interface TicketSourceOptions {
  */
 export class TicketSource {
   readonly #options: TicketSourceOptions;
-  readonly #active = new Map<string, AbortController>();
+  readonly #ending = new AbortController();
   #queue: Queue<TicketData> | undefined;
   #worker: Worker<TicketData, void> | undefined;
   readonly #clients: Redis[] = [];
@@ -125,19 +125,13 @@ export class TicketSource {
 
   async #run(ticket: Ticket, signal: AbortSignal | undefined): Promise<void> {
     if (this.#handlers === undefined || this.#stopping) return;
-    const controller = new AbortController();
-    const id = jobId(ticket);
-    this.#active.set(id, controller);
-    const run = this.#handlers.onTicket(
-      ticket,
-      signal ? AbortSignal.any([signal, controller.signal]) : controller.signal,
-    );
+    const ending = this.#ending.signal;
+    const run = this.#handlers.onTicket(ticket, signal ? AbortSignal.any([signal, ending]) : ending);
     this.#running.add(run);
     try {
       await run;
     } finally {
       this.#running.delete(run);
-      this.#active.delete(id);
     }
   }
 
@@ -181,7 +175,7 @@ export class TicketSource {
   async #stop(): Promise<void> {
     this.#options.janitor.stop();
     clearTimeout(this.#direct);
-    for (const controller of this.#active.values()) controller.abort();
+    this.#ending.abort();
     // Fetches nothing more. Not `close` yet: whether that may wait for Redis is known only when the tickets are back.
     await this.#worker?.pause(true);
     await Promise.allSettled(this.#running);

@@ -31,8 +31,8 @@ local function in_window(value, window)
   return value and tonumber(string.match(value, ' (%d+) ')) > now - window and value or nil
 end
 
--- The buckets a mark of this policy may lie in, looked up once a call: this call's own marks are in `fresh` until its end. The edited window reaches back through buckets of the earlier size; those expire
--- after two windows, so three are all there can be.
+-- The buckets a mark of this policy may lie in, looked up once a call: this call's own marks are in `fresh` until its end. The edited window reaches
+-- back through buckets of the earlier size; those expire after two windows, so three are all there can be.
 local function buckets_of(policy)
   if policy.buckets then return policy.buckets end
   local keys = {}
