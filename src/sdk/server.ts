@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server } from "node:http";
 import express, { type Express, type Request, type Response } from "express";
 import type { CustodyHealth } from "../custody/port.ts";
+import { ROLLBACK_LINE } from "../custody/redis/incarnation.ts";
 import { RedisStore } from "../custody/redis/store.ts";
 import { createGateway, type Gateway } from "../gateway/server.ts";
 import { systemClock } from "../lib/clock.ts";
@@ -39,7 +40,11 @@ export function createServer(options: ServerOptions): WebhookApp {
   const queue = resolveQueue(options);
   const entry = serverRoute(queue, options);
   const logger = options.logger ?? createLogger("server");
-  const store = new RedisStore({ url: queue.url, onHealth: (health) => reportHealth(logger, health) });
+  const store = new RedisStore({
+    url: queue.url,
+    onHealth: (health) => reportHealth(logger, health),
+    onRollback: (namespace, rollback) => logger.error({ namespace, rollback }, ROLLBACK_LINE),
+  });
   // Redis may come up later: until then requests are answered 503.
   void store.start();
 

@@ -1,5 +1,6 @@
 import type { Server } from "node:http";
 import type { Ledger } from "../../custody/port.ts";
+import { ROLLBACK_LINE } from "../../custody/redis/incarnation.ts";
 import { RedisStore } from "../../custody/redis/store.ts";
 import { workerDestinations } from "../../delivery/destinations.ts";
 import { createHttpAttempt } from "../../delivery/http-attempt.ts";
@@ -53,6 +54,7 @@ export class Chain {
     this.#store = new RedisStore({
       url: options.redisUrl,
       onHealth: (health) => recordStoreHealth(metrics, health),
+      onRollback: (namespace, rollback) => options.logger.error({ namespace, rollback }, ROLLBACK_LINE),
     });
     this.#backlog = new BacklogMonitor({ ledgerFor: (namespace) => this.ledger(namespace), metrics });
     this.#gateway = createGateway({

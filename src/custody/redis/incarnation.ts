@@ -6,6 +6,10 @@ const BEAT_MS = 10_000;
 /** What was found instead of the data that was there: nothing at all, or an older copy of it. */
 export type Rollback = "emptied" | "older";
 
+/** For the log of whoever is told. */
+export const ROLLBACK_LINE =
+  "Redis was emptied or holds an older copy of its data: events acknowledged before may be gone";
+
 /**
  * Keeps a heartbeat inside the data itself. Redis that was flushed, or started from an old file or an old replica, cannot have the last beat:
  * events acknowledged since then may be gone, and somebody must be told.
