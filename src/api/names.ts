@@ -44,3 +44,56 @@ export function signingRingSecretName(instance: string, namespace: string, secre
 export function devUid(instance: string, kind: string, namespace: string, name: string): string {
   return uuidV5(instance, kind, namespace, name);
 }
+
+/** Labels on every object that Davit makes. None of the parent's labels is copied: Argo CD would prune the children. */
+export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
+export const MANAGED_BY = "davit";
+/** The release's instance, on every object that Davit makes. */
+export const INSTANCE_LABEL = "davit.dev/instance";
+/** What an object is for: `entry`, `worker`, `worker-config`, `ingress`, `ring`, `serving`. */
+export const COMPONENT_LABEL = "davit.dev/component";
+/** 16 hex digits that select the Pods of one worker Deployment. */
+export const WORKER_LABEL = "davit.dev/worker";
+/** `namespace/name` of the WebhookRoute an object was made for; too long for a label. */
+export const ROUTE_ANNOTATION = "davit.dev/route";
+/** UID of the route's namespace: a namespace of the same name made anew is another one. */
+export const NAMESPACE_UID_ANNOTATION = "davit.dev/namespace-uid";
+/** Command: end every previous key at once. An RFC 3339 time; done once, recorded in `status.lastHandled.revokePreviousAt`. */
+export const REVOKE_ANNOTATION = "davit.dev/revoke-previous-at";
+/** On a gateway's serving Lease: the highest `seq` whose publication it has looked at. */
+export const SERVED_SEQ_ANNOTATION = "davit.dev/served-seq";
+/** On a gateway's serving Lease: JSON object, entry Secret name → `seq` it could not use (it serves an older one). At most 100. */
+export const REJECTED_ANNOTATION = "davit.dev/rejected";
+/** Type of the Secrets that hold published routes. */
+export const ENTRY_SECRET_TYPE = "davit.dev/route";
+
+/** Namespace that holds the published routes of a release and nothing else. */
+export function routesNamespace(release: string): string {
+  return `${release}-routes`;
+}
+
+/** Name of the Lease of a gateway Pod, in the release's namespace. */
+export function servingLeaseName(pod: string): string {
+  return `davit-serving-${shortHash(pod)}`;
+}
+
+/** Which workers: a namespace's shared ones, or those of one route. */
+export type WorkerScope = { readonly namespace: string } | { readonly namespace: string; readonly route: string };
+
+/**
+ * Name of a worker Deployment, its ServiceAccount, Role and PDB, and start of the names of its config Secrets: `davit-<instance>-shared` or
+ * `davit-<instance>-r-<16 hex>`. With `inReleaseNamespace` (Redis users `Shared`) workers of all namespaces lie side by side, so shared ones are
+ * `davit-<instance>-ns-<16 hex>`.
+ */
+export function workerName(instance: string, scope: WorkerScope, inReleaseNamespace = false): string {
+  if ("route" in scope) return `davit-${instance}-r-${shortHash(scope.namespace, scope.route)}`;
+  return inReleaseNamespace ? `davit-${instance}-ns-${shortHash(scope.namespace)}` : `davit-${instance}-shared`;
+}
+
+/** Most config Secrets of one worker Deployment. */
+export const MAX_WORKER_CONFIGS = 32;
+
+/** Name of config Secret `n` of a worker. */
+export function workerConfigName(worker: string, n: number): string {
+  return `${worker}-${n}`;
+}

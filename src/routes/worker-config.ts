@@ -1,0 +1,100 @@
+import { gunzipSync, gzipSync } from "node:zlib";
+import { MAX_WORKER_CONFIGS } from "../api/names.ts";
+import type { RouteEntry } from "./entry.ts";
+
+/** Newest schema of a worker's config that this version reads and the one it writes. */
+export const WORKER_CONFIG_SCHEMA = 1;
+
+/** Key of a config Secret's `data`, and name of the file where n = 0 is mounted: gzip of the JSON of a {@link WorkerConfig}. */
+export const WORKER_CONFIG_KEY = "config.json.gz";
+
+/** One of a worker's config Secrets: the routes whose destinations it drains, without the keys of what comes in. */
+export interface WorkerConfig {
+  readonly schema: number;
+  readonly minReader: number;
+  /** Highest `seq` of the routes of all parts, so that a worker knows when it is up to date. */
+  readonly seq: number;
+  readonly instance: string;
+  readonly namespace: string;
+  /** Config Secrets in use, 1 or {@link MAX_WORKER_CONFIGS}: parts `0 … parts − 1` make the whole. */
+  readonly parts: number;
+  /** `keys` is empty; `destinations[].signing.keys` are there. */
+  readonly routes: readonly RouteEntry[];
+}
+
+/** Bytes of JSON up to which one part holds all: far below the 1 MiB of a Secret even if nothing compresses. */
+const ONE_PART_BYTES = 512 * 1_024;
+
+/** Config of a worker in parts, by part number. Pure; equal input gives equal bytes. */
+export function workerConfigs(
+  instance: string,
+  namespace: string,
+  routes: readonly RouteEntry[],
+): readonly WorkerConfig[] {
+  const stripped = routes
+    .map((entry): RouteEntry => ({ ...entry, keys: [] }))
+    .toSorted((a, b) => (a.route < b.route ? -1 : 1));
+  const parts = JSON.stringify(stripped).length <= ONE_PART_BYTES ? 1 : MAX_WORKER_CONFIGS;
+  const seq = Math.max(0, ...routes.map((entry) => entry.seq));
+  return Array.from({ length: parts }, (_, part) => ({
+    schema: WORKER_CONFIG_SCHEMA,
+    minReader: 1,
+    seq,
+    instance,
+    namespace,
+    parts,
+    routes: stripped.filter(({ route }) => Number.parseInt(route.slice(0, 4), 16) % parts === part),
+  }));
+}
+
+/** Bytes for a Secret. Deterministic: gzip carries no time here. */
+export function encodeWorkerConfig(config: WorkerConfig): Buffer {
+  return gzipSync(JSON.stringify(config));
+}
+
+/** Largest config that is unpacked, bytes of JSON. */
+const MAX_UNPACKED = 64 * 1_048_576;
+
+export type WorkerConfigReading =
+  | { readonly ok: true; readonly config: WorkerConfig }
+  | { readonly ok: false; readonly code: "Malformed" | "TooNew"; readonly message: string };
+
+/** Reads a config Secret. Never throws: the last good config goes on. */
+export function decodeWorkerConfig(bytes: Buffer): WorkerConfigReading {
+  let value: Partial<WorkerConfig> | null;
+  try {
+    value = JSON.parse(
+      gunzipSync(bytes, { maxOutputLength: MAX_UNPACKED }).toString("utf8"),
+    ) as Partial<WorkerConfig> | null;
+  } catch {
+    return {
+      ok: false,
+      code: "Malformed",
+      message: "the worker's config is no gzip of JSON: the controller writes it again",
+    };
+  }
+  if (typeof value?.minReader !== "number" || !Array.isArray(value.routes)) {
+    return {
+      ok: false,
+      code: "Malformed",
+      message: "the worker's config lacks minReader or routes: the controller writes it again",
+    };
+  }
+  if (value.minReader > WORKER_CONFIG_SCHEMA) {
+    return {
+      ok: false,
+      code: "TooNew",
+      message: `the worker's config needs a reader of schema ${value.minReader}, this is ${WORKER_CONFIG_SCHEMA}: upgrade the workers`,
+    };
+  }
+  return { ok: true, config: value as WorkerConfig };
+}
+
+/** The routes of all parts there are: of a route in two parts (while their number changes) the one with the higher `seq`. */
+export function mergeWorkerConfigs(parts: Iterable<WorkerConfig>): RouteEntry[] {
+  const routes = new Map<string, RouteEntry>();
+  for (const { routes: some } of parts) {
+    for (const entry of some) if ((routes.get(entry.route)?.seq ?? -1) < entry.seq) routes.set(entry.route, entry);
+  }
+  return [...routes.values()];
+}
