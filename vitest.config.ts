@@ -1,6 +1,30 @@
 import { defineConfig } from "vitest/config";
+import { missingForCluster } from "./test/support/control-plane/binaries.ts";
 
-// Two projects: `unit` stands beside its source and needs no process; `integration` starts real servers.
+const TIMEOUTS = { testTimeout: 60_000, hookTimeout: 60_000 };
+
+/** Tests on a real control plane; left out where none can be had, except in CI, where that is a failure. */
+function clusterProjects() {
+  const missing = process.env["CI"] === "true" ? undefined : missingForCluster();
+  if (missing !== undefined) {
+    process.stderr.write(`*** THE CLUSTER TESTS ARE LEFT OUT: ${missing}\n`);
+    return [];
+  }
+  return [
+    {
+      test: {
+        name: "cluster",
+        include: ["test/cluster/**/*.test.ts"],
+        globalSetup: ["test/support/control-plane/global-setup.ts"],
+        environment: "node",
+        ...TIMEOUTS,
+        fileParallelism: false,
+      },
+    },
+  ];
+}
+
+// `unit` stands beside its source and needs no process; `integration` starts real servers; `cluster` shares a real control plane.
 export default defineConfig({
   test: {
     passWithNoTests: false,
@@ -10,12 +34,13 @@ export default defineConfig({
         test: {
           name: "integration",
           include: ["test/**/*.test.ts"],
+          exclude: ["test/cluster/**"],
           environment: "node",
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          ...TIMEOUTS,
           fileParallelism: false,
         },
       },
+      ...clusterProjects(),
     ],
   },
 });
