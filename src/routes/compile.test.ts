@@ -4,8 +4,10 @@ import { parse } from "yaml";
 import { routeKey } from "../api/names.ts";
 import { type CompileResult, compile, MAX_ENTRY_BYTES, sameEntry, stamp } from "./compile.ts";
 import { keyId } from "./key-ring.ts";
+import { signingKeysOf, withSigningKeys } from "./signing-keys.ts";
 import { entryOf, inputOf, routeOf, secretsOf } from "./testing.ts";
 
+const USE = { "davit.dev/use": "true" };
 const HOUR = 3_600_000;
 const KEY = routeKey("a-namespace-uid", "orders");
 
@@ -208,6 +210,21 @@ describe("compile with the published entry", () => {
       keys: [{ state: "current" }, { state: "previous", notAfter: 2_000_000 + 24 * HOUR }],
     });
     expect(second.rotation.nextChangeAt).toBe(2_000_000 + 24 * HOUR);
+  });
+
+  test("rotates an outgoing key that is kept apart from the published entry", () => {
+    const delivery = { signing: { scheme: "StandardWebhooks", secretRef: { name: "out", key: "k" } } } as const;
+    const route = routeOf({ delivery });
+    const secrets = (value: string) => secretsOf({ github: { secret: "s" }, out: { k: value } }, USE);
+    const full = entryOf({ route, secrets: secrets("one") });
+    const kept = withSigningKeys(full, []);
+    const input = inputOf({ route, secrets: secrets("two"), published: kept, now: 2_000_000 });
+    const without = accepted(compile(input));
+    expect(signingKeysOf(without.entry)).toMatchObject([{ state: "current" }]);
+    const second = accepted(compile({ ...input, signingKeys: signingKeysOf(full) ?? [] }));
+    expect(signingKeysOf(second.entry)).toMatchObject([{ state: "current" }, { state: "previous" }]);
+    expect(withSigningKeys(second.entry, [])).toEqual(kept);
+    expect(signingKeysOf(entryOf())).toBeUndefined();
   });
 });
 

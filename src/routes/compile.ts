@@ -7,7 +7,7 @@ import { verifierConfig } from "../api/verifier-config.ts";
 import { parseDuration } from "../lib/duration.ts";
 import type { Preset } from "../verification/presets/preset.ts";
 import { compileDedupe } from "./compile-dedupe.ts";
-import type { DestinationEntry, RetryPolicy, RouteEntry } from "./entry.ts";
+import type { DestinationEntry, RetryPolicy, RingKey, RouteEntry } from "./entry.ts";
 import { advanceRing, type RingChange } from "./key-ring.ts";
 import { observeKeys, observeSigningKey, type Secrets, type Unresolved } from "./observed-keys.ts";
 
@@ -28,6 +28,8 @@ export interface CompileInput {
   readonly secrets: Secrets;
   /** The entry published last: holds the previous keys and earlier dedupe windows. */
   readonly published?: RouteEntry;
+  /** Ring of the outgoing signing key as kept last, where it is not kept in {@link published}. */
+  readonly signingKeys?: readonly RingKey[];
   /** Unix ms. */
   readonly now: number;
   readonly releaseKey: Buffer;
@@ -151,7 +153,8 @@ function compileSigning(input: CompileInput, spec: ResolvedWebhookRouteSpec): Si
   const ref = spec.destinations[0]?.delivery.signing?.secretRef;
   if (ref === undefined) return { unresolved: [] };
   const { keys, unresolved } = observeSigningKey(ref, input.secrets, "spec.delivery.signing.secretRef");
-  const before = input.published?.destinations.find((destination) => destination.signing)?.signing?.keys ?? [];
+  const kept = input.published?.destinations.find((destination) => destination.signing)?.signing?.keys;
+  const before = input.signingKeys ?? kept ?? [];
   return { change: advanceRing(before, keys, ringOptions(input, spec)), unresolved };
 }
 

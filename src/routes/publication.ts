@@ -1,5 +1,6 @@
 import type { Claim } from "./claims.ts";
 import type { RouteEntry } from "./entry.ts";
+import { withSigningKeys } from "./signing-keys.ts";
 
 /** Newest schema of a publication that this version reads and the one it writes. */
 export const PUBLICATION_SCHEMA = 1;
@@ -17,10 +18,7 @@ export type Publication =
 
 /** A publication as a gateway may have it: outgoing signing keys are none of its business. */
 export function published(entry: RouteEntry): Publication {
-  const destinations = entry.destinations.map(({ signing, ...destination }) =>
-    signing === undefined ? destination : { ...destination, signing: { ...signing, keys: [] } },
-  );
-  return { schema: PUBLICATION_SCHEMA, minReader: 1, seq: entry.seq, entry: { ...entry, destinations } };
+  return { schema: PUBLICATION_SCHEMA, minReader: 1, seq: entry.seq, entry: withSigningKeys(entry, []) };
 }
 
 /** The claim that a deleted or moved route leaves behind. */
