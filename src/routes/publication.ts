@@ -1,4 +1,6 @@
+import { fieldOf, isRecord } from "../lib/record.ts";
 import type { Claim } from "./claims.ts";
+import { entryProblem } from "./entry-check.ts";
 import type { RouteEntry } from "./entry.ts";
 import { withSigningKeys } from "./signing-keys.ts";
 
@@ -32,6 +34,10 @@ export type UnusablePublication = {
   readonly ok: false;
   readonly code: "Malformed" | "TooNew";
   readonly message: string;
+  /** The publisher's stamp, if it can be read. */
+  readonly seq?: number;
+  /** The route's host and path, if they can be read: its senders get 503 there, not 404. */
+  readonly place?: { readonly host: string; readonly path: string };
 };
 
 /** Reads the JSON of an entry Secret. Never throws: a broken entry must not take others down. */
@@ -44,49 +50,53 @@ export function readPublication(
   } catch {
     return malformed("is no JSON");
   }
-  if (typeof value !== "object" || value === null) return malformed("is no object");
+  if (!isRecord(value)) return malformed("is no object");
   const { minReader, seq } = value as Partial<Publication>;
-  if (typeof minReader !== "number" || typeof seq !== "number") return malformed("has no minReader or no seq");
-  if (minReader > PUBLICATION_SCHEMA) {
-    return {
-      ok: false,
-      code: "TooNew",
-      message: `needs a reader of schema ${minReader}, this is ${PUBLICATION_SCHEMA}: upgrade the gateways`,
-    };
+  if (typeof minReader !== "number" || typeof seq !== "number") return malformed("has no minReader or no seq", value);
+  if (minReader > PUBLICATION_SCHEMA) return tooNew(minReader, value);
+  if ("released" in value) {
+    return isClaim(value["released"])
+      ? { ok: true, publication: value as Publication }
+      : malformed("names no place that was released", value);
   }
-  if (!isComplete(value)) return malformed("lacks fields of an entry");
-  return { ok: true, publication: value as Publication };
+  const problem = entryProblem(fieldOf(value, "entry"));
+  if (problem === undefined) return { ok: true, publication: value as Publication };
+  return problem.code === "TooNew"
+    ? tooNew(problem.minReader, value)
+    : malformed(`has no usable ${problem.field}`, value);
 }
 
-function isComplete(value: object): boolean {
-  if ("released" in value) return hasAll(value.released, ["namespace", "name", "host", "path", "releasedAt"]);
-  if (!("entry" in value)) return false;
-  return hasAll(value.entry, [
-    "route",
-    "namespace",
-    "name",
-    "host",
-    "path",
-    "methods",
-    "verification",
-    "keys",
-    "dedupe",
-    "limits",
-    "payload",
-    "response",
-    "retention",
-    "destinations",
-  ]);
+function isClaim(value: unknown): boolean {
+  const { releasedAt, ...texts } = (value ?? {}) as Partial<Required<Claim>>;
+  const isText = (name: "namespace" | "name" | "host" | "path") => typeof texts[name] === "string";
+  return typeof releasedAt === "number" && (["namespace", "name", "host", "path"] as const).every(isText);
 }
 
-function hasAll(value: unknown, fields: readonly string[]): boolean {
-  return typeof value === "object" && value !== null && fields.every((field) => Object.hasOwn(value, field));
+function tooNew(minReader: number, value: unknown): UnusablePublication {
+  return {
+    ok: false,
+    code: "TooNew",
+    message: `the published entry needs a reader of schema ${minReader}, this is ${PUBLICATION_SCHEMA}: upgrade the gateways`,
+    ...told(value),
+  };
 }
 
-function malformed(what: string): UnusablePublication {
+function malformed(what: string, value?: unknown): UnusablePublication {
   return {
     ok: false,
     code: "Malformed",
     message: `the published entry ${what}: it is published again when its route changes`,
+    ...told(value),
+  };
+}
+
+/** As much as can be read of it all the same. */
+function told(value: unknown): Pick<UnusablePublication, "seq" | "place"> {
+  const seq = fieldOf(value, "seq");
+  const entry = fieldOf(value, "entry");
+  const [host, path] = [fieldOf(entry, "host"), fieldOf(entry, "path")];
+  return {
+    ...(typeof seq === "number" && { seq }),
+    ...(typeof host === "string" && typeof path === "string" && { place: { host, path } }),
   };
 }

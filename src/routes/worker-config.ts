@@ -73,11 +73,11 @@ export function decodeWorkerConfig(bytes: Buffer): WorkerConfigReading {
       message: "the worker's config is no gzip of JSON: the controller writes it again",
     };
   }
-  if (typeof value?.minReader !== "number" || !Array.isArray(value.routes)) {
+  if (!isWorkerConfig(value)) {
     return {
       ok: false,
       code: "Malformed",
-      message: "the worker's config lacks minReader or routes: the controller writes it again",
+      message: "the worker's config lacks minReader, parts or routes: the controller writes it again",
     };
   }
   if (value.minReader > WORKER_CONFIG_SCHEMA) {
@@ -87,7 +87,13 @@ export function decodeWorkerConfig(bytes: Buffer): WorkerConfigReading {
       message: `the worker's config needs a reader of schema ${value.minReader}, this is ${WORKER_CONFIG_SCHEMA}: upgrade the workers`,
     };
   }
-  return { ok: true, config: value as WorkerConfig };
+  return { ok: true, config: value };
+}
+
+/** Entries are looked at one by one where they are used: one that is broken must not hold up the others. */
+function isWorkerConfig(value: Partial<WorkerConfig> | null): value is WorkerConfig {
+  if (typeof value?.minReader !== "number" || !Array.isArray(value.routes)) return false;
+  return Number.isInteger(value.parts) && Number(value.parts) >= 1 && Number(value.parts) <= MAX_WORKER_CONFIGS;
 }
 
 /** The routes of all parts there are: of a route in two parts (while their number changes) the one with the higher `seq`. */

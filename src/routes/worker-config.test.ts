@@ -1,0 +1,102 @@
+import { gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { shortHash } from "../lib/hash.ts";
+import type { RouteEntry } from "./entry.ts";
+import { entryOf } from "./testing.ts";
+import {
+  decodeWorkerConfig,
+  encodeWorkerConfig,
+  mergeWorkerConfigs,
+  type WorkerConfig,
+  workerConfigs,
+} from "./worker-config.ts";
+
+const entry = entryOf();
+
+function routes(count: number, paddingBytes = 0): RouteEntry[] {
+  return Array.from({ length: count }, (_, n) => ({
+    ...entry,
+    route: shortHash(String(n)),
+    name: `route-${n}`,
+    seq: n + 1,
+    parameters: { padding: "x".repeat(paddingBytes) },
+  }));
+}
+
+const byRoute = (a: RouteEntry, b: RouteEntry) => (a.route < b.route ? -1 : 1);
+const [first] = workerConfigs("default", "shop", routes(3));
+const bytesOf = (value: unknown) => gzipSync(JSON.stringify(value));
+
+describe("workerConfigs", () => {
+  it("puts few routes into one part, with the highest stamp of all and no key of what comes in", () => {
+    const parts = workerConfigs("default", "shop", routes(3));
+    expect(parts).toHaveLength(1);
+    expect(parts[0]).toMatchObject({ seq: 3, parts: 1, instance: "default", namespace: "shop" });
+    expect(parts[0]?.routes.map(({ keys }) => keys)).toEqual([[], [], []]);
+    expect(JSON.stringify(parts)).not.toContain(entry.keys[0]?.value);
+  });
+
+  it("spreads many routes over all parts, each route in exactly one, and every part says how many there are", () => {
+    const all = routes(200, 4_000);
+    const parts = workerConfigs("default", "shop", all);
+    expect(parts).toHaveLength(32);
+    expect(new Set(parts.map((part) => part.parts))).toEqual(new Set([32]));
+    expect(new Set(parts.map(({ seq }) => seq))).toEqual(new Set([200]));
+    expect(parts.flatMap((part) => part.routes.map(({ route }) => route)).toSorted()).toEqual(
+      all.map(({ route }) => route).toSorted(),
+    );
+    expect(Math.max(...parts.map((part) => encodeWorkerConfig(part).length))).toBeLessThan(1_048_576);
+  });
+
+  it("gives equal bytes for the same routes in another order", () => {
+    const bytes = (all: RouteEntry[]) => workerConfigs("default", "shop", all).map(encodeWorkerConfig);
+    expect(bytes(routes(5).toReversed())).toEqual(bytes(routes(5)));
+  });
+
+  it("is one part without routes where there are none, so that a worker knows that it has nothing to do", () => {
+    expect(workerConfigs("default", "shop", [])).toMatchObject([{ parts: 1, seq: 0, routes: [] }]);
+  });
+});
+
+describe("decodeWorkerConfig", () => {
+  it("reads what was encoded", () => {
+    expect(decodeWorkerConfig(encodeWorkerConfig(first as WorkerConfig))).toEqual({
+      ok: true,
+      config: JSON.parse(JSON.stringify(first)) as unknown,
+    });
+  });
+
+  it.each([
+    ["no gzip", Buffer.from("{}")],
+    ["no JSON", gzipSync("{")],
+    ["null", bytesOf(null)],
+    ["no routes", bytesOf({ ...first, routes: undefined })],
+    ["no minReader", bytesOf({ ...first, minReader: "1" })],
+    ["no number of parts", bytesOf({ ...first, parts: undefined })],
+    ["more parts than there can be", bytesOf({ ...first, parts: 33 })],
+    ["a bomb", gzipSync(Buffer.alloc(65 * 1_048_576))],
+  ])("calls malformed what is %s", (_, bytes) => {
+    expect(decodeWorkerConfig(bytes)).toMatchObject({ ok: false, code: "Malformed" });
+  });
+
+  it("calls too new what needs a newer reader", () => {
+    expect(decodeWorkerConfig(bytesOf({ ...first, minReader: 2 }))).toMatchObject({
+      ok: false,
+      code: "TooNew",
+      message: expect.stringContaining("upgrade the workers") as string,
+    });
+  });
+});
+
+describe("mergeWorkerConfigs", () => {
+  it("makes the whole of all parts", () => {
+    const all = routes(200, 4_000);
+    const merged = mergeWorkerConfigs(workerConfigs("default", "shop", all));
+    expect(merged.toSorted(byRoute)).toEqual(all.map((one) => ({ ...one, keys: [] })).toSorted(byRoute));
+  });
+
+  it("takes the newer of two versions of a route, wherever it lies", () => {
+    const part = (seq: number): WorkerConfig => ({ ...(first as WorkerConfig), routes: [{ ...entry, seq }] });
+    expect(mergeWorkerConfigs([part(7), part(8), part(6)]).map(({ seq }) => seq)).toEqual([8]);
+  });
+});
