@@ -4,7 +4,7 @@ import { createMetrics } from "../observability/metrics.ts";
 import type { RouteEntry } from "../routes/entry.ts";
 import { Admission } from "./admission.ts";
 import { prepareRoute } from "./prepared-route.ts";
-import { TokenBucket } from "./token-bucket.ts";
+import { TokenBucket } from "../lib/token-bucket.ts";
 
 const metrics = createMetrics();
 const limits = routeEntry().limits;

@@ -3,7 +3,7 @@ import type { RouteEntry } from "../routes/entry.ts";
 import { rateKey } from "./client-address.ts";
 import type { PreparedRoute } from "./prepared-route.ts";
 import type { GatewayReason } from "./refusals.ts";
-import { TokenBucket } from "./token-bucket.ts";
+import { TokenBucket } from "../lib/token-bucket.ts";
 
 /** Nothing is taken from this share of maxmemory on: the rest belongs to the workers that empty the store. */
 const SHED_AT_MEMORY_RATIO = 0.85;

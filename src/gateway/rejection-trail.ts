@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Rejection } from "../custody/port.ts";
 import type { Logger } from "../observability/logger.ts";
-import { TokenBucket } from "./token-bucket.ts";
+import { TokenBucket } from "../lib/token-bucket.ts";
 
 /** Most traces and log lines a second: a flood of bad requests must not become a flood of writes. */
 const PER_SECOND = 50;
