@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { nearest } from "./api/nearest.ts";
+import { nearest } from "./lib/nearest.ts";
 import { type Command, type Io, UsageError } from "./cli/command.ts";
 
 /** Every subcommand, loaded when it is needed: the gateway must not pay for what another role imports. */

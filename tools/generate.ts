@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import { configDoc } from "./generators/config-doc.ts";
 import { crdTypes } from "./generators/crd-types.ts";
 import type { Generator } from "./generators/generator.ts";
 import { metricsDoc } from "./generators/metrics-doc.ts";
@@ -8,6 +9,7 @@ import { runGenerators } from "./generators/run.ts";
 export const generators: readonly Generator[] = [
   crdTypes("WebhookRoute", "src/api/generated/webhook-route.ts"),
   metricsDoc,
+  configDoc,
 ];
 
 if (import.meta.main) {

@@ -4,7 +4,7 @@ import { FORMATS } from "./formats.ts";
 import { fieldOf } from "../lib/record.ts";
 import { toJsonSchema } from "./json-schema.ts";
 import { joinPath, type Problem } from "./problem.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../lib/nearest.ts";
 
 /** Unknown fields that people write for a reason, and what they meant. */
 const UNKNOWN_FIELD_REMEDIES: Readonly<Record<string, string>> = {

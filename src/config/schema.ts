@@ -1,143 +1,197 @@
 import { z } from "zod";
+import { isRecord } from "../lib/record.ts";
+import { addressRange, filePath, label, port, whole } from "./values.ts";
 
-/** A whole number of bytes, replicas, ports … within bounds. */
-const whole = (min: number, max: number) => z.number().int().min(min).max(max);
-const port = () => whole(0, 65_535);
-/** A Kubernetes name that is one DNS label (RFC 1123). */
-const label = () =>
-  z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, "write a DNS label: lower-case letters, digits and '-'");
-const milliseconds = () => whole(0, 3_600_000);
 const labels = () => z.record(z.string(), z.string());
 
-const resources = z.strictObject({
-  requests: labels().optional(),
-  limits: labels().optional(),
-});
+const resources = () =>
+  z
+    .strictObject({ requests: labels().optional(), limits: labels().optional() })
+    .describe("Requests and limits of a worker container, as in a Pod.");
 
 const redis = z.strictObject({
-  /** File with the Redis URL (`redis://` or `rediss://`, credentials allowed). Never in this file itself. */
-  urlFile: z.string().min(1),
-  /** Design §3, "Redis users". */
-  users: z.enum(["Shared", "Provided", "Provisioned"]).default("Provided"),
-  /** `Provided`: name of the Secret (key `url`) that each namespace with workers must have. */
-  providedSecretName: label().default("davit-redis"),
-  /** `assert`: the operator of Redis vouches for its durability where Davit cannot look. */
-  durability: z.enum(["verify", "assert"]).default("verify"),
-  /** Replicas that must confirm a claim. */
-  replicas: whole(0, 16).default(0),
+  urlFile: filePath().describe("File with the Redis URL (`redis://` or `rediss://`, credentials allowed)."),
+  users: z
+    .enum(["Shared", "Provided", "Provisioned"])
+    .default("Provided")
+    .describe(
+      "Whose credentials workers use. `Shared`: those of this release, so workers run in its namespace and handler images are refused. `Provided`: a Secret in each namespace with workers. `Provisioned`: the controller makes an ACL user for each namespace.",
+    ),
+  providedSecretName: label()
+    .default("davit-redis")
+    .describe("`Provided`: name of the Secret (key `url`) that each namespace with workers must have."),
+  durability: z
+    .enum(["verify", "assert"])
+    .default("verify")
+    .describe(
+      "`verify`: refuse events while Redis does not write each to disk at once. `assert`: its operator vouches for that where Davit cannot look.",
+    ),
+  replicas: whole(0, 16).default(0).describe("Replicas of Redis that must confirm an event before it is accepted."),
 });
 
 const kubernetes = z.strictObject({
-  /** Default: the in-cluster one, from `KUBERNETES_SERVICE_HOST` and the Pod's service account files. */
-  server: z.url().optional(),
-  tokenFile: z.string().optional(),
-  caFile: z.string().optional(),
-  /** Controller only: a kubeconfig instead. */
-  kubeconfig: z.string().optional(),
-  context: z.string().optional(),
+  server: z
+    .url("is no URL: write it like https://HOST:6443")
+    .optional()
+    .describe(
+      "URL of the API server. Default: the one of the cluster that the process runs in, with its service account.",
+    ),
+  tokenFile: filePath().optional().describe("Bearer token for `server`, read again when it changes."),
+  caFile: filePath().optional().describe("CA certificates for `server`, PEM."),
+  kubeconfig: filePath().optional().describe("Controller only: a kubeconfig file instead of the above."),
+  context: z.string().optional().describe("Context of `kubeconfig`. Default: its current one."),
+});
+
+/** A check over a section that also runs while something else in it is wrong, so that all problems are told at once. */
+const always = { when: ({ value }: { value: unknown }) => isRecord(value) };
+
+const parentRef = z.strictObject({
+  name: z.string().describe("Name of the Gateway."),
+  namespace: z.string().optional().describe("Its namespace. Default: the route's."),
+  sectionName: z.string().optional().describe("One listener of it. Default: all."),
 });
 
 /** Who may use a host, and how it is exposed. Hosts belong to the release, see design §3. */
-const host = z.strictObject({
-  host: z.string().min(1).max(253),
-  /** Label selector over namespaces; absent: every namespace. */
-  namespaces: z.strictObject({ matchLabels: labels() }).optional(),
-  pathPrefix: z.string().startsWith("/").default("/"),
-  via: z.enum(["Ingress", "HTTPRoute", "None"]).default("Ingress"),
-  className: z.string().optional(),
-  annotations: labels().default({}),
-  tlsSecretName: z.string().optional(),
-  /** `via: None` or a load balancer in front ends TLS. */
-  allowHTTP: z.boolean().default(false),
-  /** `HTTPRoute`: Gateways, in any namespace. */
-  parentRefs: z
-    .array(z.strictObject({ name: z.string(), namespace: z.string().optional(), sectionName: z.string().optional() }))
-    .default([]),
-  paths: z.enum(["Prefix", "Exact"]).default("Prefix"),
-});
+const host = z
+  .strictObject({
+    host: z.string().min(1).max(253).describe("Host name, lower case."),
+    namespaces: z
+      .strictObject({ matchLabels: labels().describe("Labels that the namespace must have.") })
+      .optional()
+      .describe("Namespaces whose routes may use the host. Default: every namespace."),
+    pathPrefix: z.string().regex(/^\//, "must start with /").default("/").describe("Paths that those routes may use."),
+    via: z
+      .enum(["Ingress", "HTTPRoute", "None"])
+      .default("Ingress")
+      .describe("Object that exposes the host. `None`: it is exposed by other means."),
+    className: z.string().optional().describe("`Ingress`: its class."),
+    annotations: labels().default({}).describe("Annotations of the Ingress or HTTPRoute."),
+    tlsSecretName: z
+      .string()
+      .optional()
+      .describe("`Ingress`: Secret with the certificate, in the release's namespace."),
+    allowHTTP: z
+      .boolean()
+      .default(false)
+      .describe("Accept the host without TLS, for example because a load balancer ends it."),
+    parentRefs: z.array(parentRef).default([]).describe("`HTTPRoute`: the Gateways it attaches to."),
+    paths: z
+      .enum(["Prefix", "Exact"])
+      .default("Prefix")
+      .describe("What the exposing object lets through: everything under `pathPrefix`, or each route's path alone."),
+  })
+  .refine(({ via, parentRefs }) => via !== "HTTPRoute" || (parentRefs?.length ?? 0) > 0, {
+    ...always,
+    path: ["parentRefs"],
+    error: "is empty, but an HTTPRoute needs a Gateway: name at least one",
+  });
 
 const gateway = z.strictObject({
-  /** Public listener. */
-  port: port().default(8080),
-  /** Address of both listeners. */
-  address: z.string().default("0.0.0.0"),
-  adminPort: port().default(9090),
-  /** Directory in a memory volume: the table is kept there, 0600, for a restart while the API is away. */
-  cacheDir: z.string().optional(),
-  /** Name and UID of this Pod, from the downward API; owner of its serving Lease. */
-  podName: z.string().optional(),
-  podUid: z.string().optional(),
-  /** Not ready, but still serving, ms, before the listener closes: load balancers need that long to notice. */
-  shutdownDelayMs: milliseconds().default(5_000),
-  shutdownGraceMs: milliseconds().default(15_000),
-  trustedProxies: z.array(z.string()).default([]),
-  /** Service of the gateways, target of Ingress and HTTPRoute backends. */
-  service: z.strictObject({ name: label(), port: port() }).default({ name: "davit-gateway", port: 80 }),
-  hosts: z.array(host).max(1_000).default([]),
+  port: port().default(8080).describe("Port of the public listener."),
+  address: z.string().default("0.0.0.0").describe("Address of both listeners."),
+  adminPort: port().default(9090).describe("Port of /metrics, /livez and /readyz."),
+  cacheDir: z
+    .string()
+    .optional()
+    .describe("Directory in memory. The table of routes is kept there for a restart while the API server is away."),
+  podName: z.string().optional().describe("Name of this Pod, which owns the serving Lease."),
+  podUid: z.string().optional().describe("UID of this Pod."),
+  shutdownDelayMs: whole(0, 3_600_000)
+    .default(5_000)
+    .describe(
+      "Time, not ready but still serving, before the listener closes: load balancers need that long to notice.",
+    ),
+  shutdownGraceMs: whole(0, 3_600_000).default(15_000).describe("Time for requests in flight to end after that."),
+  trustedProxies: z
+    .array(addressRange())
+    .default([])
+    .describe("Address ranges whose `X-Forwarded-For` is believed, for example `10.0.0.0/8`."),
+  service: z
+    .strictObject({
+      name: label()
+        .default("davit-gateway")
+        .describe("Name of the gateways' Service, target of Ingress and HTTPRoute."),
+      port: port().default(80).describe("Its port."),
+    })
+    .prefault({}),
+  hosts: z.array(host).max(1_000).default([]).describe("The hosts of this release, and who may use them."),
 });
 
 const workers = z.strictObject({
-  /** Image of shared and dedicated workers without an image of their own. */
-  image: z.string().default("davit:dev"),
-  imagePullPolicy: z.enum(["Always", "IfNotPresent", "Never"]).default("IfNotPresent"),
-  imagePullSecrets: z.array(z.string()).max(8).default([]),
+  image: z.string().default("davit:dev").describe("Image of workers, unless a route names its own."),
+  imagePullPolicy: z.enum(["Always", "IfNotPresent", "Never"]).default("IfNotPresent").describe("Its pull policy."),
+  imagePullSecrets: z
+    .array(z.string())
+    .max(8)
+    .default([])
+    .describe("Pull Secrets; each must exist in every namespace with workers."),
   defaults: z
     .strictObject({
-      replicas: whole(0, 1_000).default(1),
-      concurrency: whole(1, 10_000).default(500),
-      resources: resources.optional(),
+      replicas: whole(0, 1_000).default(1).describe("Workers of each namespace."),
+      concurrency: whole(1, 10_000).default(500).describe("Deliveries under way in one worker at most."),
+      resources: resources().optional(),
     })
-    .default({ replicas: 1, concurrency: 500 }),
-  /** Sizes that differ in a namespace. */
+    .prefault({}),
   namespaces: z
     .record(
       z.string(),
       z.strictObject({
         replicas: whole(0, 1_000).optional(),
         concurrency: whole(1, 10_000).optional(),
-        resources: resources.optional(),
+        resources: resources().optional(),
       }),
     )
-    .default({}),
+    .default({})
+    .describe("Namespaces whose workers differ from `defaults`: name → `replicas`, `concurrency`, `resources`."),
 });
 
 const controller = z.strictObject({
-  adminPort: port().default(9090),
-  address: z.string().default("0.0.0.0"),
-  /** Identity in the leader Lease; default: host name and a random part. */
-  identity: z.string().optional(),
-  concurrency: whole(1, 64).default(8),
-  /** How long a released host and path stays with its namespace. */
-  claimHoldMs: whole(0, 30 * 86_400_000).default(86_400_000),
+  adminPort: port().default(9090).describe("Port of /metrics, /livez and /readyz."),
+  address: z.string().default("0.0.0.0").describe("Its address."),
+  identity: z.string().optional().describe("Identity in the leader Lease. Default: the host name and a random part."),
+  concurrency: whole(1, 64).default(8).describe("Objects reconciled at the same time."),
+  claimHoldMs: whole(0, 30 * 86_400_000)
+    .default(86_400_000)
+    .describe("How long a released host and path stays with its namespace."),
 });
 
 /** What runs in a worker Pod beside its route config. */
 const worker = z.strictObject({
-  adminPort: port().default(9090),
-  address: z.string().default("0.0.0.0"),
-  /** Directory where config Secret n = 0 is mounted, see `workerConfigFile`. */
-  configDir: z.string().optional(),
-  /** Names of the config Secrets start with this; see `workerConfigName`. */
-  configName: z.string().optional(),
-  /** Namespace whose events this worker drains; differs from its Pod's namespace with `Shared` Redis users. */
-  namespace: z.string().optional(),
-  concurrency: whole(1, 10_000).default(500),
+  adminPort: port().default(9090).describe("Port of /metrics, /livez and /readyz."),
+  address: z.string().default("0.0.0.0").describe("Its address."),
+  configDir: z.string().optional().describe("Directory where the worker's first config Secret is mounted."),
+  configName: z.string().optional().describe("Start of the names of the worker's config Secrets."),
+  namespace: z
+    .string()
+    .optional()
+    .describe("Namespace whose events are delivered. Differs from the Pod's own with Redis users `Shared`."),
+  concurrency: whole(1, 10_000).default(500).describe("Deliveries under way at most."),
 });
 
 /** The config file of every role: one YAML, a section per role. Unknown keys are refused. */
 export const configSchema = z.strictObject({
-  /** Helm release: prefix of what belongs to the release as a whole. */
-  release: label().default("davit"),
-  /** Objects with another `spec.instance` are none of this release's business. */
-  instance: label().default("default"),
-  /** The release's namespace. */
-  namespace: label().default("davit-system"),
-  logLevel: z.enum(["debug", "info", "warn", "error"]).default("info"),
+  release: label().default("davit").describe("Helm release: prefix of what belongs to the release as a whole."),
+  instance: label()
+    .default("default")
+    .describe("Objects with another `spec.instance` are none of this release's business."),
+  namespace: label().default("davit-system").describe("The release's namespace."),
+  logLevel: z.enum(["debug", "info", "warn", "error"]).default("info").describe("Least level that is logged."),
   redis,
   kubernetes: kubernetes.prefault({}),
   rbac: z
-    .strictObject({ scope: z.enum(["Cluster", "Namespaces"]), namespaces: z.array(label()).max(1_000).default([]) })
-    .default({ scope: "Cluster", namespaces: [] }),
+    .strictObject({
+      scope: z
+        .enum(["Cluster", "Namespaces"])
+        .default("Cluster")
+        .describe("Where the controller has its rights: in every namespace, or in those named."),
+      namespaces: z.array(label()).max(1_000).default([]).describe("`Namespaces`: those that may have routes."),
+    })
+    .refine(({ scope, namespaces }) => scope !== "Namespaces" || (namespaces?.length ?? 0) > 0, {
+      ...always,
+      path: ["namespaces"],
+      error: "is empty, but scope is Namespaces: name those that may have routes",
+    })
+    .prefault({}),
   controller: controller.prefault({}),
   gateway: gateway.prefault({}),
   workers: workers.prefault({}),
