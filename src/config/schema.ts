@@ -19,7 +19,9 @@ const redis = z.strictObject({
     ),
   providedSecretName: label()
     .default("davit-redis")
-    .describe("`Provided`: name of the Secret (key `url`) that each namespace with workers must have."),
+    .describe(
+      "Name of the Secret (key `url`) with the Redis URL of workers. `Provided`: each namespace with workers must have it. `Shared`: the release's namespace must.",
+    ),
   durability: z
     .enum(["verify", "assert"])
     .default("verify")
@@ -150,6 +152,14 @@ const controller = z.strictObject({
   address: z.string().default("0.0.0.0").describe("Its address."),
   identity: z.string().optional().describe("Identity in the leader Lease. Default: the host name and a random part."),
   concurrency: whole(1, 64).default(8).describe("Objects reconciled at the same time."),
+  service: z
+    .strictObject({
+      name: label()
+        .default("davit-controller")
+        .describe("Name of the controllers' Service, where autoscalers read the backlog of workers."),
+      port: port().default(9090).describe("Its port."),
+    })
+    .prefault({}),
   claimHoldMs: whole(0, 30 * 86_400_000)
     .default(86_400_000)
     .describe("How long a released host and path stays with its namespace."),
