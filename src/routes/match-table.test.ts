@@ -96,3 +96,55 @@ describe("normaliseHost", () => {
     expect(normaliseHost(host)).toBe(expected);
   });
 });
+
+describe("a change of the MatchTable", () => {
+  test("touches the named places and no others", () => {
+    const table = new MatchTable();
+    const [a, b] = [entry("one.example.com", "/a"), entry("one.example.com", "/b")];
+    table.replace([a, b], 0);
+    const newer = { ...b, seq: 9 };
+    table.apply({ put: [newer], gone: [a] }, 1_000);
+    expect(table.match("one.example.com", "/a", 1_000).type).toBe("vanished");
+    expect(table.match("one.example.com", "/b", 1_000)).toEqual({ type: "route", entry: newer });
+    expect(table.entries).toEqual([newer]);
+  });
+
+  test("serves a place that is named as gone and as put", () => {
+    const table = new MatchTable();
+    const a = entry("one.example.com", "/a");
+    table.replace([a], 0);
+    table.apply({ put: [a], gone: [a] }, 0);
+    expect(table.match("one.example.com", "/a", 0).type).toBe("route");
+  });
+
+  test("knows places that vanished before it was there, counted from then, and forgets them once they are served", () => {
+    const table = new MatchTable();
+    const a = entry("one.example.com", "/a");
+    const since = 1_000;
+    table.apply({ put: [], gone: [], vanished: [{ host: a.host, path: a.path, since }] }, 5_000);
+    expect(table.match(a.host, a.path, since + VANISHED_FOR_MS - 1).type).toBe("vanished");
+    expect(table.match(a.host, a.path, since + VANISHED_FOR_MS).type).toBe("none");
+    table.apply({ put: [a], gone: [] }, 6_000);
+    table.apply({ put: [], gone: [], vanished: [{ host: a.host, path: a.path, since }] }, 6_000);
+    expect(table.match(a.host, a.path, 6_000).type).toBe("route");
+  });
+
+  test("keeps a place that should have a route unavailable for as long as it takes", () => {
+    const table = new MatchTable();
+    const a = entry("one.example.com", "/a");
+    table.apply({ put: [], gone: [], vanished: [{ ...a, since: Infinity }] }, 0);
+    table.apply({ put: [], gone: [] }, 10 * VANISHED_FOR_MS);
+    expect(table.match(a.host, a.path, 10 * VANISHED_FOR_MS).type).toBe("vanished");
+    table.apply({ put: [], gone: [], vanished: [{ ...a, since: 0 }] }, 10 * VANISHED_FOR_MS);
+    expect(table.match(a.host, a.path, 10 * VANISHED_FOR_MS).type).toBe("none");
+  });
+
+  test("makes a path unique again when one of its two routes goes", () => {
+    const table = new MatchTable({ ignoreHost: true });
+    const [a, b] = [entry("one.example.com", "/a"), entry("two.example.com", "/a")];
+    table.replace([a, b], 0);
+    expect(table.match("localhost", "/a", 0).type).toBe("none");
+    table.apply({ put: [], gone: [b] }, 0);
+    expect(table.match("localhost", "/a", 0)).toEqual({ type: "route", entry: a });
+  });
+});
