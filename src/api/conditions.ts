@@ -23,5 +23,17 @@ export const REASONS = [
   "WorkersUnavailable",
   "NoStableId",
   "Suspended",
+  "NotAccepted",
+  "HandlerNotAllowed",
+  "ScaledToZero",
+  "RolloutStalled",
+  "AutoscalingUnavailable",
+  "IngressNotAdmitted",
+  "GatewayNotAccepted",
+  "EntryRejected",
+  "NotExposed",
+  "SignaturesRefused",
+  "SlowAnswers",
+  "AsExpected",
 ] as const;
 export type Reason = (typeof REASONS)[number];

@@ -67,6 +67,15 @@ export const REJECTED_ANNOTATION = "davit.dev/rejected";
 /** Type of the Secrets that hold published routes. */
 export const ENTRY_SECRET_TYPE = "davit.dev/route";
 
+/** Namespace that the workers of an object deliver for; with Redis users `Shared` it is not the one they lie in. */
+export const NAMESPACE_ANNOTATION = "davit.dev/namespace";
+/** Short hash of a child as it was applied last: differs when Davit no longer sets a field that the live object still has. */
+export const DESIRED_HASH_ANNOTATION = "davit.dev/desired-hash";
+/** On worker Pods: short hash of their config file, so that a change starts new ones. */
+export const CONFIG_HASH_ANNOTATION = "davit.dev/config-hash";
+/** On a worker Deployment, who sets `replicas` as of the last apply: `davit`, `autoscaler` or `stepping <RFC 3339>`. */
+export const REPLICAS_ANNOTATION = "davit.dev/replicas";
+
 /** Namespace that holds the published routes of a release and nothing else. */
 export function routesNamespace(release: string): string {
   return `${release}-routes`;
@@ -88,6 +97,27 @@ export type WorkerScope = { readonly namespace: string } | { readonly namespace:
 export function workerName(instance: string, scope: WorkerScope, inReleaseNamespace = false): string {
   if ("route" in scope) return `davit-${instance}-r-${shortHash(scope.namespace, scope.route)}`;
   return inReleaseNamespace ? `davit-${instance}-ns-${shortHash(scope.namespace)}` : `davit-${instance}-shared`;
+}
+
+/** Value of {@link WORKER_LABEL}: selects the Pods of one worker Deployment, and never changes. */
+export function workerLabel(instance: string, scope: WorkerScope): string {
+  return "route" in scope ? shortHash(instance, scope.namespace, scope.route) : shortHash(instance, scope.namespace);
+}
+
+/** Name of the Secret (key `url`) with which workers of a namespace reach Redis when its users are `Provisioned`. */
+export function provisionedRedisSecretName(instance: string): string {
+  return `davit-${instance}-redis`;
+}
+
+/** Name of the Ingress or HTTPRoute, or of part `n` of several, that exposes an entry of `gateway.hosts`. */
+export function exposureName(instance: string, host: string, pathPrefix: string, n = 0): string {
+  const name = `davit-${instance}-host-${shortHash(host, pathPrefix)}`;
+  return n === 0 ? name : `${name}-${n}`;
+}
+
+/** Name of the ReferenceGrant, in the release's namespace, for the HTTPRoutes of one namespace. */
+export function referenceGrantName(instance: string, host: string, pathPrefix: string, namespace: string): string {
+  return `davit-${instance}-grant-${shortHash(host, pathPrefix, namespace)}`;
 }
 
 /** Most config Secrets of one worker Deployment. */
