@@ -49,11 +49,12 @@ export class Cluster {
   readonly dir: string;
   /** Certificate of the CA that signed the API server's. */
   readonly caFile: string;
+  /** The same as PEM text. */
+  readonly ca: string;
   /** Kubeconfig file of a member of `system:masters`. */
   readonly adminKubeconfig: string;
   /** Requests as that member. */
   readonly admin: KubeClient;
-  readonly #ca: string;
   readonly #clients: KubeClient[] = [];
 
   constructor({ url, dir }: ClusterLocation) {
@@ -61,7 +62,7 @@ export class Cluster {
     this.dir = dir;
     this.caFile = join(dir, "pki", "serving-ca.crt");
     this.adminKubeconfig = adminKubeconfig(dir);
-    this.#ca = readFileSync(this.caFile, "utf8");
+    this.ca = readFileSync(this.caFile, "utf8");
     const read = (name: string) => readFileSync(join(dir, "pki", name), "utf8");
     this.admin = this.#client({ certificate: read("admin.crt"), key: read("admin.key") });
   }
@@ -87,7 +88,7 @@ export class Cluster {
   async kubeconfigFor(who: ClusterUser): Promise<string> {
     const file = join(this.dir, `${randomUUID()}.kubeconfig`);
     const namespace = "serviceAccount" in who ? who.namespace : undefined;
-    await writeFile(file, kubeconfig(this.url, this.#ca, await this.#credentials(who), namespace), { mode: 0o600 });
+    await writeFile(file, kubeconfig(this.url, this.ca, await this.#credentials(who), namespace), { mode: 0o600 });
     return file;
   }
 
@@ -120,7 +121,7 @@ export class Cluster {
   }
 
   #client(credentials: Credentials): KubeClient {
-    const client = new KubeClient(this.url, this.#ca, credentials);
+    const client = new KubeClient(this.url, this.ca, credentials);
     this.#clients.push(client);
     return client;
   }
