@@ -1,0 +1,118 @@
+import type {
+  V1ClusterRole,
+  V1ClusterRoleBinding,
+  V1ConfigMap,
+  V1CustomResourceDefinition,
+  V1Deployment,
+  V1Ingress,
+  V1Namespace,
+  V1Pod,
+  V1PodDisruptionBudget,
+  V1Role,
+  V1RoleBinding,
+  V1Secret,
+  V1Service,
+  V1ServiceAccount,
+  V2HorizontalPodAutoscaler,
+} from "@kubernetes/client-node";
+import type { BuiltIn, KubeObject } from "./objects.ts";
+import type { ResourceType } from "./resource-type.ts";
+
+/** `Secret`. `data` is base64. */
+export type Secret = BuiltIn<V1Secret>;
+export type ConfigMap = BuiltIn<V1ConfigMap>;
+export type Service = BuiltIn<V1Service>;
+export type ServiceAccount = BuiltIn<V1ServiceAccount>;
+export type Namespace = BuiltIn<V1Namespace>;
+export type Pod = BuiltIn<V1Pod>;
+export type Deployment = BuiltIn<V1Deployment>;
+export type Ingress = BuiltIn<V1Ingress>;
+export type PodDisruptionBudget = BuiltIn<V1PodDisruptionBudget>;
+export type HorizontalPodAutoscaler = BuiltIn<V2HorizontalPodAutoscaler>;
+export type Role = BuiltIn<V1Role>;
+export type RoleBinding = BuiltIn<V1RoleBinding>;
+export type ClusterRole = BuiltIn<V1ClusterRole>;
+export type ClusterRoleBinding = BuiltIn<V1ClusterRoleBinding>;
+export type CustomResourceDefinition = BuiltIn<V1CustomResourceDefinition>;
+
+/** `Lease` (coordination.k8s.io/v1). Times are RFC 3339 with microseconds. */
+export interface Lease extends KubeObject {
+  readonly spec?: {
+    readonly holderIdentity?: string;
+    readonly leaseDurationSeconds?: number;
+    readonly acquireTime?: string;
+    readonly renewTime?: string;
+    readonly leaseTransitions?: number;
+  };
+}
+
+type Place = Pick<ResourceType, "group" | "version" | "namespaced">;
+const CORE: Place = { group: "", version: "v1", namespaced: true };
+const APPS: Place = { group: "apps", version: "v1", namespaced: true };
+const RBAC: Place = { group: "rbac.authorization.k8s.io", version: "v1", namespaced: true };
+
+export const SECRETS: ResourceType<Secret> = { ...CORE, kind: "Secret", plural: "secrets" };
+export const CONFIG_MAPS: ResourceType<ConfigMap> = { ...CORE, kind: "ConfigMap", plural: "configmaps" };
+export const SERVICES: ResourceType<Service> = { ...CORE, kind: "Service", plural: "services" };
+export const SERVICE_ACCOUNTS: ResourceType<ServiceAccount> = {
+  ...CORE,
+  kind: "ServiceAccount",
+  plural: "serviceaccounts",
+};
+export const PODS: ResourceType<Pod> = { ...CORE, kind: "Pod", plural: "pods" };
+export const NAMESPACES: ResourceType<Namespace> = {
+  ...CORE,
+  kind: "Namespace",
+  plural: "namespaces",
+  namespaced: false,
+};
+export const DEPLOYMENTS: ResourceType<Deployment> = { ...APPS, kind: "Deployment", plural: "deployments" };
+export const INGRESSES: ResourceType<Ingress> = {
+  group: "networking.k8s.io",
+  version: "v1",
+  kind: "Ingress",
+  plural: "ingresses",
+  namespaced: true,
+};
+export const POD_DISRUPTION_BUDGETS: ResourceType<PodDisruptionBudget> = {
+  group: "policy",
+  version: "v1",
+  kind: "PodDisruptionBudget",
+  plural: "poddisruptionbudgets",
+  namespaced: true,
+};
+export const HORIZONTAL_POD_AUTOSCALERS: ResourceType<HorizontalPodAutoscaler> = {
+  group: "autoscaling",
+  version: "v2",
+  kind: "HorizontalPodAutoscaler",
+  plural: "horizontalpodautoscalers",
+  namespaced: true,
+};
+export const ROLES: ResourceType<Role> = { ...RBAC, kind: "Role", plural: "roles" };
+export const ROLE_BINDINGS: ResourceType<RoleBinding> = { ...RBAC, kind: "RoleBinding", plural: "rolebindings" };
+export const CLUSTER_ROLES: ResourceType<ClusterRole> = {
+  ...RBAC,
+  kind: "ClusterRole",
+  plural: "clusterroles",
+  namespaced: false,
+};
+export const CLUSTER_ROLE_BINDINGS: ResourceType<ClusterRoleBinding> = {
+  ...RBAC,
+  kind: "ClusterRoleBinding",
+  plural: "clusterrolebindings",
+  namespaced: false,
+};
+export const LEASES: ResourceType<Lease> = {
+  group: "coordination.k8s.io",
+  version: "v1",
+  kind: "Lease",
+  plural: "leases",
+  namespaced: true,
+};
+export const CUSTOM_RESOURCE_DEFINITIONS: ResourceType<CustomResourceDefinition> = {
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  kind: "CustomResourceDefinition",
+  plural: "customresourcedefinitions",
+  namespaced: false,
+};
