@@ -1,6 +1,5 @@
-import { hash } from "node:crypto";
 import type { DedupeMark } from "../custody/port.ts";
-import { sha256Parts } from "../lib/hash.ts";
+import { sha256Head, sha256Parts } from "../lib/hash.ts";
 import type { DedupeSource, RouteEntry } from "../routes/entry.ts";
 import type { Verdict } from "../verification/types.ts";
 import { idAt, pointerTokens } from "./json-source.ts";
@@ -82,7 +81,7 @@ export function identify(rules: DedupeRules, request: Identified): Identity {
   }
   const key = markKey(parts);
   if (!rules.withBody) return { type: "mark", mark: { key, weak: false } };
-  const bodyHash = hash("sha256", request.view.body, "buffer").subarray(0, 8);
+  const bodyHash = sha256Head(request.view.body, 8);
   return { type: "mark", mark: { key, weak: false, bodyHash } };
 }
 
@@ -104,5 +103,5 @@ function markKey(parts: readonly string[]): Buffer {
     bytes.writeUInt32BE(length, at);
     at += 4 + length;
   }
-  return hash("sha256", bytes, "buffer").subarray(0, 16);
+  return sha256Head(bytes, 16);
 }

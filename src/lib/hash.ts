@@ -12,6 +12,11 @@ export function sha256Parts(parts: readonly (string | Buffer)[]): Buffer {
   return sum.digest();
 }
 
+/** The first bytes of SHA-256. It comes as text, and is cut, before it becomes a Buffer: one made by the hash itself costs more than hashing a kilobyte. */
+export function sha256Head(bytes: Buffer, length: number): Buffer {
+  return Buffer.from(hash("sha256", bytes, "binary").slice(0, length), "latin1");
+}
+
 /** The first 16 hex digits of {@link sha256Parts}: a name that is short, stable and safe in a Redis key or a Kubernetes name. */
 export function shortHash(...parts: readonly string[]): string {
   return sha256Parts(parts).toString("hex", 0, 8);

@@ -1,5 +1,5 @@
-import { createHmac, createSecretKey, type Hmac, type KeyObject } from "node:crypto";
 import { equals } from "../../lib/equals.ts";
+import { HmacKey } from "../../lib/hmac.ts";
 import { DEFAULT_TOLERANCE_MS, VerificationConfigError, type HmacConfig, type VerifierOptions } from "../config.ts";
 import { decodeDigest, encodeDigest, type DigestEncoding } from "../encoding.ts";
 import { keyRingCache, selectById, usableAt, type PreparedKey } from "../keys.ts";
@@ -40,7 +40,7 @@ interface Claims {
  */
 export function hmacScheme(config: HmacConfig, options: VerifierOptions): Verifier {
   const compiled = compile(config, options);
-  const ring = keyRingCache<KeyObject>(createSecretKey);
+  const ring = keyRingCache((secret) => new HmacKey(config.algorithm, secret));
   return {
     ...(compiled.idHeader !== undefined && contains(compiled.segments, "id") && { signedIdHeader: compiled.idHeader }),
     secretHeaders: [compiled.header],
@@ -98,7 +98,7 @@ function check({ config, segments, idHeader }: Compiled): void {
 
 function verify(
   compiled: Compiled,
-  ring: readonly PreparedKey<KeyObject>[],
+  ring: readonly PreparedKey<HmacKey>[],
   request: SignedRequest,
   now: number,
 ): Verdict {
@@ -108,12 +108,11 @@ function verify(
   if ("ok" in claims) return claims;
   const late = tooFar(compiled, claims, now);
   if (late) return late;
+  const content = signedContent(compiled.segments, request, claims);
+  if ("ok" in content) return content;
   const candidates = selectById(usable, claims.keyId);
   for (const { key, material } of candidates) {
-    const mac = createHmac(compiled.config.algorithm, material);
-    const missing = feed(mac, compiled.segments, request, claims);
-    if (missing) return missing;
-    const digest = mac.digest();
+    const digest = material.digest(content);
     if (claims.signatures.some((signature) => equals(signature, digest))) return accept(compiled, key, digest, claims);
   }
   return refuse(
@@ -205,22 +204,19 @@ function readSignatures(compiled: Compiled, items: readonly string[]): readonly 
   return refuse("SignatureMalformed", `${compiled.header} holds no signature of the form: ${form}`);
 }
 
-/** Feeds the signed content in as few updates as possible: text between bodies is joined first. */
-function feed(mac: Hmac, segments: readonly Segment[], request: SignedRequest, claims: Claims): Refusal | undefined {
-  let text = "";
+/** The signed content in its parts. Text is latin1. */
+function signedContent(
+  segments: readonly Segment[],
+  request: SignedRequest,
+  claims: Claims,
+): readonly (string | Buffer)[] | Refusal {
+  const parts: (string | Buffer)[] = [];
   for (const segment of segments) {
-    if (segment.type === "body") {
-      if (text !== "") mac.update(text, "latin1");
-      mac.update(request.body);
-      text = "";
-      continue;
-    }
-    const value = segmentText(segment, request, claims);
-    if (typeof value !== "string") return value;
-    text += value;
+    const part = segment.type === "body" ? request.body : segmentText(segment, request, claims);
+    if (typeof part === "object" && "ok" in part) return part;
+    parts.push(part);
   }
-  if (text !== "") mac.update(text, "latin1");
-  return undefined;
+  return parts;
 }
 
 function segmentText(segment: Segment, request: SignedRequest, claims: Claims): string | Refusal {
@@ -242,7 +238,7 @@ function segmentText(segment: Segment, request: SignedRequest, claims: Claims): 
 
 function sign(
   compiled: Compiled,
-  signer: PreparedKey<KeyObject> | undefined,
+  signer: PreparedKey<HmacKey> | undefined,
   input: SignInput,
   now: number,
 ): Record<string, string> {
@@ -254,11 +250,10 @@ function sign(
     ...sideHeaders(compiled, signer.key, input.id, timestamp),
   };
   const claims: Claims = { signatures: [], timestamp, signedAt: now, id: input.id, keyId: undefined };
-  const mac = createHmac(config.algorithm, signer.material);
   const lookup = (name: string) => (headers[name] === undefined ? [] : [headers[name]]);
-  const missing = feed(mac, compiled.segments, { ...input, header: lookup }, claims);
-  if (missing) throw new VerificationConfigError("CannotSign", `${missing.detail}: give its value in headers`);
-  const signature = config.prefix + encodeDigest(mac.digest(), compiled.encoding);
+  const content = signedContent(compiled.segments, { ...input, header: lookup }, claims);
+  if ("ok" in content) throw new VerificationConfigError("CannotSign", `${content.detail}: give its value in headers`);
+  const signature = config.prefix + encodeDigest(signer.material.digest(content), compiled.encoding);
   const param = config.timestamp?.param;
   return {
     ...headers,

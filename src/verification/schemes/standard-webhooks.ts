@@ -1,13 +1,6 @@
-import {
-  createHmac,
-  createPrivateKey,
-  createPublicKey,
-  createSecretKey,
-  sign,
-  verify,
-  type KeyObject,
-} from "node:crypto";
+import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from "node:crypto";
 import { equals } from "../../lib/equals.ts";
+import { HmacKey } from "../../lib/hmac.ts";
 import { DEFAULT_TOLERANCE_MS, VerificationConfigError, type VerifierOptions } from "../config.ts";
 import { decodeDigest, decodeKey } from "../encoding.ts";
 import { keyRingCache, usableAt, type PreparedKey } from "../keys.ts";
@@ -23,7 +16,7 @@ const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
 const MAX_SIGNATURES = 20;
 
 type Material =
-  | { readonly version: "v1"; readonly key: KeyObject }
+  | { readonly version: "v1"; readonly key: HmacKey }
   | { readonly version: "v1a"; readonly key: KeyObject; readonly signing: KeyObject | undefined };
 
 interface Claims {
@@ -62,7 +55,7 @@ function prepare(secret: Buffer): Material | undefined {
   if (text.startsWith("whpk_")) return publicKey(decodeKey(text.slice(5)));
   if (text.startsWith("whsk_")) return privateKey(decodeKey(text.slice(5)));
   const bytes = decodeKey(text.replace(/^(v1,)?whsec_/, ""));
-  return bytes && { version: "v1", key: createSecretKey(bytes) };
+  return bytes && { version: "v1", key: new HmacKey("sha256", bytes) };
 }
 
 function publicKey(raw: Buffer | undefined): Material | undefined {
@@ -130,8 +123,8 @@ function match(usable: readonly PreparedKey<Material>[], claims: Claims, request
   );
 }
 
-function matchMac(key: KeyObject, { signatures }: Claims, head: string, body: Buffer): Buffer | undefined {
-  const digest = createHmac("sha256", key).update(head, "latin1").update(body).digest();
+function matchMac(key: HmacKey, { signatures }: Claims, head: string, body: Buffer): Buffer | undefined {
+  const digest = key.digest([head, body]);
   return signatures.some(({ version, bytes }) => version === "v1" && equals(bytes, digest)) ? digest : undefined;
 }
 
@@ -156,6 +149,6 @@ function signWith(usable: readonly PreparedKey<Material>[], input: SignInput, no
 }
 
 function signatureOf(material: Material, content: Buffer): string | undefined {
-  if (material.version === "v1") return `v1,${createHmac("sha256", material.key).update(content).digest("base64")}`;
+  if (material.version === "v1") return `v1,${material.key.digest([content]).toString("base64")}`;
   return material.signing && `v1a,${sign(null, content, material.signing).toString("base64")}`;
 }

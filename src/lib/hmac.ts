@@ -1,0 +1,57 @@
+import { createHmac, createSecretKey, hash, type KeyObject } from "node:crypto";
+
+/** Hash functions that an HMAC may be made of. */
+export type HmacAlgorithm = "sha1" | "sha256" | "sha384" | "sha512";
+
+/** Block length of each hash function, bytes (FIPS 180-4 §1). */
+const BLOCK_BYTES: Readonly<Record<HmacAlgorithm, number>> = { sha1: 64, sha256: 64, sha384: 128, sha512: 128 };
+
+/** Messages up to this size are copied behind the key block and hashed at once; for longer ones the copy would cost more than it saves. */
+const ONE_SHOT_BYTES = 16_384;
+
+/** Shared by all keys: a digest reads only what it has written before. */
+const scratch = Buffer.allocUnsafeSlow(ONE_SHOT_BYTES + 128);
+
+/**
+ * A key for many HMACs (RFC 2104). Two one-shot hashes take half the time of an `Hmac` of Node, which sets up a native object and looks its algorithm up
+ * for every message; and a digest handed over as text costs less than one that comes as a Buffer of its own.
+ */
+export class HmacKey {
+  readonly #algorithm: HmacAlgorithm;
+  readonly #key: KeyObject;
+  readonly #inner: Buffer;
+  /** The outer block, and behind it room for the inner digest. */
+  readonly #outer: Buffer;
+
+  /** @param secret any length but 0 */
+  constructor(algorithm: HmacAlgorithm, secret: Buffer) {
+    const block = BLOCK_BYTES[algorithm];
+    const short = secret.length > block ? hash(algorithm, secret, "buffer") : secret;
+    const padded = Buffer.alloc(block);
+    short.copy(padded);
+    this.#algorithm = algorithm;
+    this.#key = createSecretKey(secret);
+    const digestBytes = hash(algorithm, "", "buffer").length;
+    this.#inner = Buffer.concat([padded.map((byte) => byte ^ 0x36)]);
+    this.#outer = Buffer.concat([padded.map((byte) => byte ^ 0x5c)], block + digestBytes);
+  }
+
+  /** The HMAC of the parts one behind the other. Text is latin1, as header values are: one byte a character. */
+  digest(parts: readonly (string | Buffer)[]): Buffer {
+    let size = 0;
+    for (const part of parts) size += part.length;
+    if (size > ONE_SHOT_BYTES) return this.#streamed(parts);
+    let at = this.#inner.copy(scratch);
+    const block = at;
+    for (const part of parts)
+      at += typeof part === "string" ? scratch.write(part, at, "latin1") : part.copy(scratch, at);
+    this.#outer.write(hash(this.#algorithm, scratch.subarray(0, at), "binary"), block, "latin1");
+    return Buffer.from(hash(this.#algorithm, this.#outer, "binary"), "latin1");
+  }
+
+  #streamed(parts: readonly (string | Buffer)[]): Buffer {
+    const mac = createHmac(this.#algorithm, this.#key);
+    for (const part of parts) mac.update(typeof part === "string" ? Buffer.from(part, "latin1") : part);
+    return mac.digest();
+  }
+}
