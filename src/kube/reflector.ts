@@ -5,7 +5,7 @@ import { JsonLines } from "./json-lines.ts";
 import { ObjectCache, type ChangeHandler } from "./object-cache.ts";
 import { keyOf, slim, type KubeObject, type Live } from "./objects.ts";
 import { requestInfo } from "./request-info.ts";
-import { ResourceClient, type Selection } from "./resource-client.ts";
+import { METADATA_WATCH, ResourceClient, type Selection } from "./resource-client.ts";
 import { apiVersionOf, collectionPath, type ResourceType } from "./resource-type.ts";
 import { RetryDelay } from "./retry-delay.ts";
 import type { KubeTransport } from "./transport.ts";
@@ -173,10 +173,10 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { labelSelector, fieldSelector, pageSize, namespace, transform = slim } = this.#options;
+    const { labelSelector, fieldSelector, metadataOnly, pageSize, namespace, transform = slim } = this.#options;
     const fresh = new Map<string, Live<T>>();
     let version = "";
-    const options = { signal, labelSelector, fieldSelector, ...(pageSize === undefined ? {} : { pageSize }) };
+    const options = { signal, labelSelector, fieldSelector, metadataOnly, ...(pageSize === undefined ? {} : { pageSize }) };
     for await (const page of this.#client.pages(namespace, options)) {
       for (const object of page.items) fresh.set(keyOf(object), transform(object));
       version = page.resourceVersion;
@@ -191,7 +191,7 @@ export class Reflector<T extends KubeObject> {
 
   /** @returns how many events came, bookmarks among them */
   async #watch(signal: AbortSignal): Promise<number> {
-    const { labelSelector, fieldSelector, namespace, transport, type } = this.#options;
+    const { labelSelector, fieldSelector, metadataOnly, namespace, transport, type } = this.#options;
     const seconds = WATCH_SECONDS.from + Math.floor(Math.random() * (WATCH_SECONDS.to - WATCH_SECONDS.from));
     const query = {
       watch: "true",
@@ -201,7 +201,9 @@ export class Reflector<T extends KubeObject> {
       labelSelector,
       fieldSelector,
     };
-    const chunks = await transport.watch({ path: collectionPath(type, namespace), query, signal, idleMs: this.idleMs });
+    const accept = metadataOnly ? METADATA_WATCH : undefined;
+    const path = collectionPath(type, namespace);
+    const chunks = await transport.watch({ path, query, signal, accept, idleMs: this.idleMs });
     this.#touch();
     let events = 0;
     const lines = new JsonLines();

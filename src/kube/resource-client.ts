@@ -15,6 +15,8 @@ export interface CallOptions {
 export interface Selection {
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
+  /** Only `metadata` of each object crosses the network: the contents of Secrets stay where they are. */
+  readonly metadataOnly?: boolean | undefined;
 }
 
 export interface ListOptions extends CallOptions, Selection {
@@ -39,7 +41,10 @@ export interface WriteOptions extends CallOptions {
   readonly dryRun?: boolean;
 }
 
-/** Server-side apply. With `uid` or `resourceVersion` it only ever changes that object, in that version, and never creates one. */
+/**
+ * Server-side apply. With `uid` it only ever changes that object and creates none; with `resourceVersion` as well, only in that version. Either failing is
+ * a `Conflict`. A `resourceVersion` alone would not keep the server from creating the object anew, so it needs `uid`.
+ */
 export interface ApplyOptions extends WriteOptions, Preconditions {
   /** Who owns the fields; one fixed name a controller. */
   readonly fieldManager: string;
@@ -58,6 +63,11 @@ export interface DeleteOptions extends WriteOptions, Preconditions {
 
 /** What apply takes: the fields that this manager wants, and no others. */
 export type Applied<T extends KubeObject> = Omit<Partial<T>, "metadata"> & Pick<T, "metadata">;
+
+/** https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches */
+const METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+/** The same for a watch. */
+export const METADATA_WATCH = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
 interface Page<T extends KubeObject> {
   readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
@@ -106,7 +116,7 @@ export class ResourceClient<T extends KubeObject> {
 
   /** The pages of {@link list}. A page may fail with `Gone` when the server compacted meanwhile: begin anew. */
   async *pages(namespace: string | undefined, options: ListOptions = {}): AsyncGenerator<ObjectList<T>> {
-    const { labelSelector, fieldSelector, pageSize = 500 } = options;
+    const { labelSelector, fieldSelector, metadataOnly, pageSize = 500 } = options;
     const type = { apiVersion: apiVersionOf(this.type), kind: this.type.kind };
     let token: string | undefined;
     do {
@@ -115,6 +125,7 @@ export class ResourceClient<T extends KubeObject> {
         method: "GET",
         path: collectionPath(this.type, namespace),
         query: { limit: String(pageSize), continue: token, labelSelector, fieldSelector },
+        accept: metadataOnly ? METADATA_LIST : undefined,
         ...common(options),
       });
       const items = (page.items ?? []).map((item) => ({ ...type, ...item }));
@@ -190,6 +201,7 @@ export class ResourceClient<T extends KubeObject> {
 
   #apply(object: Applied<T>, options: ApplyOptions, subresource?: Subresource): Promise<Live<T>> {
     const { uid, resourceVersion, fieldManager, force } = options;
+    if (resourceVersion !== undefined && uid === undefined) throw new TypeError("apply with resourceVersion needs uid");
     const metadata = { ...object.metadata, ...defined({ uid, resourceVersion }) };
     return this.#write(
       {

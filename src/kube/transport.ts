@@ -21,6 +21,8 @@ export interface Call {
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;
   readonly contentType?: string;
+  /** Default `application/json`. */
+  readonly accept?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   /** For the whole answer, ms; default 30,000. */
   readonly timeoutMs?: number | undefined;
@@ -29,7 +31,7 @@ export interface Call {
 }
 
 /** A GET whose answer has no end. */
-export interface WatchCall extends Pick<Call, "path" | "query" | "signal"> {
+export interface WatchCall extends Pick<Call, "path" | "query" | "signal" | "accept"> {
   /** Silence after which the connection counts as dead, ms. */
   readonly idleMs: number;
 }
@@ -171,7 +173,7 @@ export class KubeTransport {
 
   #headers(call: Call): Record<string, string> {
     return {
-      accept: "application/json",
+      accept: call.accept ?? "application/json",
       "user-agent": this.#options.userAgent ?? "davit",
       ...(call.body === undefined ? {} : { "content-type": call.contentType ?? "application/json" }),
     };
