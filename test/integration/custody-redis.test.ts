@@ -1,6 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe } from "vitest";
 import { custodyConformance } from "../../src/custody/conformance/suite.ts";
+import { connect } from "../../src/custody/redis/connection.ts";
+import { tagOf } from "../../src/custody/redis/keys.ts";
+import { RedisShelves, ShelfDirectory } from "../../src/custody/redis/shelves.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 
@@ -14,6 +17,7 @@ describe("custody on Redis", () => {
   custodyConformance(async () => {
     const scope = { instance: "default", namespace: randomUUID() };
     const stores = [new RedisStore({ url: redis.url })];
+    const clients: ReturnType<typeof connect>[] = [];
     await stores[0]?.start();
     return {
       inbox: (stores[0] as RedisStore).inbox(scope),
@@ -24,7 +28,15 @@ describe("custody on Redis", () => {
         await store.start();
         return store.outbox(scope, { policies: () => policies });
       },
+      shelves: (page) => {
+        if (page === undefined) return (stores[0] as RedisStore).shelves(scope);
+        const client = connect(redis.url, { enableOfflineQueue: true });
+        clients.push(client);
+        const directory = new ShelfDirectory(client, scope.instance);
+        return new RedisShelves(client, tagOf(scope), { directory, namespace: scope.namespace, page });
+      },
       close: async () => {
+        for (const client of clients) client.disconnect();
         for (const store of stores) store.close();
       },
     };

@@ -12,12 +12,15 @@ import type {
   Settle,
   TakenCopy,
 } from "../port.ts";
+import type { Shelves } from "../shelves.ts";
 
 /** One namespace of a store under test. Outboxes of different processes differ in their token. */
 export interface ConformanceStore {
   readonly inbox: Inbox;
   readonly ledger: Ledger;
   readonly outbox: (policies: readonly RoutePolicy[]) => Promise<Outbox>;
+  /** `page`: records of one atomic step, to test what happens between two. */
+  readonly shelves: (page?: number) => Shelves;
   readonly close: () => Promise<void>;
 }
 

@@ -5,6 +5,7 @@ import { deadLettersConformance } from "./dead-letters.ts";
 import { retentionConformance } from "./retention.ts";
 import { ticketsConformance } from "./tickets.ts";
 import { statsConformance } from "./stats.ts";
+import { shelvesConformance } from "./shelves.ts";
 import type { Open } from "./fixtures.ts";
 
 /** What every implementation of the custody port does. `open` gives a namespace of its own to each test. */
@@ -26,5 +27,8 @@ export function custodyConformance(open: Open): void {
   });
   describe("stats", () => {
     statsConformance(open);
+  });
+  describe("shelves", () => {
+    shelvesConformance(open);
   });
 }

@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import type { Redis } from "ioredis";
 
 const NAMES = ["claim", "turn", "done", "janitor", "replay", "stats"] as const;
+/** Scripts that need `lua/shelf.lua` too. */
+const SHELF_NAMES = ["shelve", "unshelve", "purge", "adopt", "orphans"] as const;
 
 /** A custody script: `KEYS[1]` is the tag with a colon, the rest is in the script's own header. */
 type Run<T> = (prefix: string, ...args: (string | number | Buffer)[]) => Promise<T>;
@@ -14,6 +16,13 @@ export interface ScriptCommands {
   janitor: Run<[] | [more: number, tickets: string[]]>;
   replay: Run<number>;
   stats: Run<(string | number)[]>;
+  shelve: Run<[shelved: number, active: number, more: number]>;
+  unshelve: Run<[unshelved: number, more: number, passed: number]>;
+  purge: Run<
+    [refused: number] | [records: number, undelivered: number, dead: number, unreadable: number, more: number]
+  >;
+  adopt: Run<[refused: number] | [moved: number, left: number, position: string]>;
+  orphans: Run<(string | number)[]>;
 }
 
 /** Fenced indexes, unknown, workerLost, expired, waiting, now, three values a copy. */
@@ -21,9 +30,13 @@ export type TurnReply = [number[], number, number, number, number[], Buffer, Buf
 
 const source = (name: string) => readFileSync(new URL(`lua/${name}.lua`, import.meta.url), "utf8");
 const library = source("lib");
+const shelfLibrary = `${library}\n${source("shelf")}`;
 
 /** Teaches a client the custody scripts (EVALSHA, with EVAL when the server does not know one yet). */
 export function withScripts(redis: Redis): Redis & ScriptCommands {
   for (const name of NAMES) redis.defineCommand(name, { numberOfKeys: 1, lua: `${library}\n${source(name)}` });
+  for (const name of SHELF_NAMES) {
+    redis.defineCommand(name, { numberOfKeys: 1, lua: `${shelfLibrary}\n${source(name)}` });
+  }
   return redis as Redis & ScriptCommands;
 }

@@ -87,6 +87,7 @@ function scratchKeys(scratch: string, id: string): string[] {
     "exp",
     "dead",
     "janitor",
+    "routes",
     `e:${id}`,
     ...["route", "log", "dead"].map((name) => `${name}:${ROUTE}`),
     ...["lane", "late", "due", "lease", "gate", "dead"].map((name) => `${name}:${DESTINATION}`),

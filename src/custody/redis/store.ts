@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CustodyHealth, Inbox, Ledger, Outbox, RoutePolicy } from "../port.ts";
+import type { Shelves } from "../shelves.ts";
 import { type CustodyClient, connect } from "./connection.ts";
 import { Incarnation, type Rollback } from "./incarnation.ts";
 import { RedisInbox } from "./inbox.ts";
@@ -10,6 +11,7 @@ import { RedisLedger } from "./ledger.ts";
 import { type DurabilityMode, Monitor } from "./monitor.ts";
 import { RedisOutbox } from "./outbox.ts";
 import { selfTest } from "./self-test.ts";
+import { RedisShelves, ShelfDirectory } from "./shelves.ts";
 import { TicketSource } from "./tickets.ts";
 
 /** How long `start` waits for a connection before it reports that there is none. */
@@ -85,6 +87,17 @@ export class RedisStore {
     const ledger = this.#ledgers.get(tag) ?? new RedisLedger(this.#redis, tag);
     this.#ledgers.set(tag, ledger);
     return ledger;
+  }
+
+  /** What deleted routes of a namespace leave behind. For the controller and the operator: its user needs `davit:<instance>:shelves`, a key without a tag. */
+  shelves(scope: Scope): Shelves {
+    const directory = new ShelfDirectory(this.#redis, scope.instance);
+    return new RedisShelves(this.#redis, tagOf(scope), { directory, namespace: scope.namespace });
+  }
+
+  /** Namespaces with shelves, also those that no longer exist in the cluster. */
+  namespacesWithShelves(instance: string): Promise<readonly string[]> {
+    return new ShelfDirectory(this.#redis, instance).namespaces();
   }
 
   /**

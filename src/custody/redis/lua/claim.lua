@@ -20,7 +20,9 @@ end
 local next_sequence = {}
 for p, n in pairs(wanted) do
   local key = P .. 'route:' .. policies[p].route
-  local first = math.max((tonumber(call('HGET', key, 'seq')) or 0) + 1, now * 4096)
+  local last = call('HGET', key, 'seq')
+  if not last then call('SADD', P .. 'routes', policies[p].route) end
+  local first = math.max((tonumber(last) or 0) + 1, now * 4096)
   call('HSET', key, 'seq', int(first + n - 1))
   next_sequence[p] = first
   local look = 'r:' .. policies[p].route

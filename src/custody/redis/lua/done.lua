@@ -16,6 +16,10 @@ if mode == 'yield' then
   call('ZADD', P .. 'busy', int(now + FRESH_MS), d)
   return { 0, current }
 end
+if mode == 'postpone' and ready == 0 and not due and free == limit then
+  call('ZREM', P .. 'busy', d)   -- its route was deleted meanwhile, say: there is nothing to look at again
+  return { 0, current }
+end
 if mode == 'postpone' then
   call('ZADD', P .. 'busy', int(now + tonumber(ARGV[5])), d)
   return { 0, current }

@@ -8,7 +8,7 @@ local policies = cjson.decode(ARGV[3])
 local PAGE = 100
 
 local tickets = {}
-for _, d in ipairs(call('ZRANGEBYSCORE', P .. 'busy', '-inf', int(now), 'LIMIT', 0, PAGE)) do
+local function write_ticket(d)
   local gate = P .. 'gate:' .. d
   local g = call('HMGET', gate, 'g', 'run')
   local generation = g[1] or '0'
@@ -17,6 +17,18 @@ for _, d in ipairs(call('ZRANGEBYSCORE', P .. 'busy', '-inf', int(now), 'LIMIT',
   call('ZADD', P .. 'busy', int(now + HELD_MS), d)
   tickets[#tickets + 1] = d
   tickets[#tickets + 1] = generation
+end
+
+local function has_copies(d)
+  for _, place in ipairs({ 'lane:', 'late:', 'due:', 'lease:' }) do
+    if call('EXISTS', P .. place .. d) == 1 then return true end
+  end
+  return false
+end
+
+local looked_at = call('ZRANGEBYSCORE', P .. 'busy', '-inf', int(now), 'LIMIT', 0, PAGE)
+for _, d in ipairs(looked_at) do
+  if has_copies(d) then write_ticket(d) else call('ZREM', P .. 'busy', d) end
 end
 
 local function look_at_route(member, route)
@@ -52,4 +64,4 @@ for _, member in ipairs(looks) do
   if route then look_at_route(member, route) else look_at_record(member) end
 end
 flush()
-return { (#tickets == 2 * PAGE or #looks == PAGE) and 1 or 0, tickets }
+return { (#looked_at == PAGE or #looks == PAGE) and 1 or 0, tickets }

@@ -42,7 +42,7 @@ end
 
 -- A copy is one string: state fence attempt base unknown first since due revived token. Its parts stay text until somebody reckons with them:
 -- Lua's number formatting costs more than the commands around it.
---   state   W waiting, R replayed (waits in `late`), A active, L delayed; D delivered, X dead, C cancelled, I ignored, E expired
+--   state   W waiting, R replayed (waits in `late`), A active, L delayed, S shelved; D delivered, X dead, C cancelled, I ignored, E expired
 --   fence   grows with each take      attempt  counted attempts     base  attempts before the last revival
 --   unknown attempts in a row whose worker was lost                 first start of the budget, moved on by time spent in a lane
 --   since   when it came into this state   due  of a delayed one    revived  time of the last revival   token  holder or -
@@ -244,6 +244,8 @@ local function revive(id, destination, meta, copy, key, state, now)
   call('ZREM', P .. 'exp', id)
   copy.fence, copy.base, copy.unknown = int(copy.fence + 1), copy.attempt, 0
   copy.state, copy.first, copy.since, copy.due, copy.revived, copy.token = state, 0, int(now), 0, int(now), '-'
+  local place = key .. ':' .. destination
+  if call('HEXISTS', P .. 'route:' .. meta.route, 'shelved') == 1 then copy.state, place = 'S', 'shelf:' .. meta.route end   -- its route is deleted
   call('HSET', P .. 'e:' .. id, 'c:' .. destination, write_copy(copy))
-  call('ZADD', P .. key .. ':' .. destination, meta.sequence, id)
+  call('ZADD', P .. place, meta.sequence, id)
 end

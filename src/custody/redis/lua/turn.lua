@@ -42,7 +42,13 @@ local OUTCOME = {
   end,
 }
 
--- A copy whose lease ran out may be in the lane again, or dead as WorkerLost: the true outcome still counts while nobody took it anew.
+-- A copy whose lease ran out may be in the lane again, on the shelf, or dead as WorkerLost: the true outcome still counts while nobody took it anew.
+local function is_lease_lost(copy)
+  if copy.state == 'W' or copy.state == 'R' then return true end
+  local unknown = tonumber(copy.unknown)
+  return (copy.state == 'S' and unknown > 0) or (copy.state == 'X' and unknown >= MAX_UNKNOWN)
+end
+
 local function reclaim(id, d, copy, meta)
   call('ZREM', P .. 'lane:' .. d, id)
   call('ZREM', P .. 'late:' .. d, id)
@@ -55,7 +61,7 @@ local function settle(policy, id, fence, outcome, attempt, record, delay)
   local meta, copy = read_meta(v[1]), read_copy(v[2] or nil)
   if not meta or not copy then end_lease(d, id) return true end
   if copy.fence ~= fence then return false end
-  local lease_lost = copy.state == 'W' or copy.state == 'R' or (copy.state == 'X' and tonumber(copy.unknown) >= MAX_UNKNOWN)
+  local lease_lost, on_shelf = is_lease_lost(copy), copy.state == 'S'
   if copy.state ~= 'A' and not lease_lost then end_lease(d, id) return true end       -- said before: the answer was lost, not the settle
   if outcome == 'B' or outcome == 'P' then
     if copy.state ~= 'A' then return true end
@@ -71,7 +77,10 @@ local function settle(policy, id, fence, outcome, attempt, record, delay)
   if lease_lost then reclaim(id, d, copy, meta) end
   end_lease(d, id)
   copy.since, copy.token, copy.unknown = stamp, '-', '0'
-  local final = OUTCOME[outcome](copy, id, d, meta, delay)
+  local final = false
+  if on_shelf and outcome == 'L' then copy.due = int(now + delay)   -- its route is deleted: it stays where it is
+  else final = OUTCOME[outcome](copy, id, d, meta, delay) end
+  if on_shelf and final and meta.destinations == d then call('ZREM', P .. 'shelf:' .. meta.route, id) end
   call('HSET', key, 'c:' .. d, write_copy(copy), 'a:' .. d .. ':' .. attempt, record)
   if #attempt > 1 and tonumber(attempt) > MAX_LOG then call('HDEL', key, 'a:' .. d .. ':' .. int(attempt - MAX_LOG)) end
   if final then finish(id, meta, policy, now, copy.state) end
