@@ -20,6 +20,7 @@ import { Watchdog } from "./control-plane/watchdog.ts";
 export type { ControlPlaneOptions } from "./control-plane/flags.ts";
 
 const READY_MS = 60_000;
+const DRAIN_MS = 5_000;
 /** A port found free may be taken before its server binds it. */
 const ATTEMPTS = 3;
 
@@ -27,7 +28,7 @@ const ATTEMPTS = 3;
 export class ControlPlane extends Cluster {
   readonly #programs: Readonly<Record<ProgramName, Program>>;
   readonly #watchdog: Watchdog;
-  readonly #hasControllerManager: boolean;
+  readonly #options: ControlPlaneOptions;
   #isStopped = false;
 
   constructor(place: Place, folder: string, watchdog: Watchdog, options: ControlPlaneOptions) {
@@ -43,7 +44,7 @@ export class ControlPlane extends Cluster {
       ),
     };
     this.#watchdog = watchdog;
-    this.#hasControllerManager = options.controllerManager ?? true;
+    this.#options = options;
   }
 
   /** Process id of a server, undefined while it does not run. */
@@ -58,16 +59,21 @@ export class ControlPlane extends Cluster {
     this.#guard();
     await etcd.until(async () => (await fetch(`${etcdUrl}/health`)).ok, READY_MS);
     await this.startApiServer();
-    if (!this.#hasControllerManager) return;
+    // Before the controller manager, whose garbage collector looks for new kinds only every 30 s.
+    if (this.#options.crds !== undefined) await installCrds(this, this.#options.crds);
+    if (this.#options.controllerManager === false) return;
     controllerManager.start();
     this.#guard();
     const path = "/api/v1/namespaces/default/serviceaccounts/default";
     await controllerManager.until(async () => (await this.admin.request("GET", path)).status === 200, READY_MS);
   }
 
-  /** Ends the API server alone; etcd keeps everything. @param signal SIGTERM drains requests first, SIGKILL is a crash */
+  /**
+   * Ends the API server alone; etcd keeps everything.
+   * @param signal SIGTERM drains requests first (5 s at most, as watches on etcd itself would keep it), SIGKILL is a crash
+   */
   async stopApiServer(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> {
-    await this.#programs["kube-apiserver"].end(signal);
+    await this.#programs["kube-apiserver"].end(signal, DRAIN_MS);
     this.#guard();
   }
 
@@ -145,7 +151,6 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     const plane = new ControlPlane(place, folder, new Watchdog(place.dir), options);
     try {
       await plane.start(`http://127.0.0.1:${place.etcd}`);
-      if (options.crds !== undefined) await installCrds(plane, options.crds);
       return plane;
     } catch (error) {
       await plane.stop();

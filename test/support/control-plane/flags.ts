@@ -59,6 +59,9 @@ export function apiServerFlags(place: Place, options: ControlPlaneOptions): stri
     flag("tls-cert-file", pki("apiserver.crt")),
     flag("tls-private-key-file", pki("apiserver.key")),
     flag("client-ca-file", pki("client-ca.crt")),
+    // Nobody is such a proxy; but without its CA the controller manager complains every few seconds.
+    flag("requestheader-client-ca-file", pki("client-ca.crt")),
+    flag("requestheader-allowed-names", "front-proxy"),
     flag("service-account-issuer", `https://127.0.0.1:${place.apiServer}/`),
     flag("service-account-key-file", pki("sa-signer.crt")),
     flag("service-account-signing-key-file", pki("sa-signer.key")),

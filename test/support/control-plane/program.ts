@@ -73,12 +73,15 @@ export class Program {
     process.kill(-pid, signal);
   }
 
-  /** Ends it and waits; a stopped process is woken first, as it would never see the signal. Does nothing when it does not run. */
-  async end(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> {
+  /**
+   * Ends it and waits, at last with SIGKILL; a stopped process is woken first, as it would never see the signal. Does nothing when
+   * it does not run.
+   */
+  async end(signal: "SIGTERM" | "SIGKILL" = "SIGTERM", patienceMs = TERMINATION_MS): Promise<void> {
     if (this.pid === undefined) return;
     this.signal("SIGCONT");
     this.signal(signal);
-    const hardEnd = setTimeout(() => this.pid !== undefined && this.signal("SIGKILL"), TERMINATION_MS);
+    const hardEnd = setTimeout(() => this.pid !== undefined && this.signal("SIGKILL"), patienceMs);
     await this.#ended;
     clearTimeout(hardEnd);
   }

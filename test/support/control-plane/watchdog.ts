@@ -4,7 +4,7 @@ import type { Writable } from "node:stream";
 // Reads lines, each with all process groups that live; when the pipe closes, whoever held it is gone, and so shall they be.
 const SCRIPT = `trap '' INT TERM HUP
 while read -r line; do groups=$line; done
-for group in $groups; do kill -KILL -- "-$group" 2>/dev/null; done
+for group in $groups; do kill -s KILL -- "-$group" 2>/dev/null; done
 for attempt in 1 2 3 4 5; do rm -rf -- "$1" && break; sleep 0.2; done`;
 
 /**
