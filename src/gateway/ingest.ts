@@ -77,8 +77,11 @@ export class Ingest {
   }
 
   /** Forgets the limits and series of a route that is gone. */
-  forget({ route, namespace, name }: RouteEntry): void {
+  forget(entry: RouteEntry): void {
+    const { route, namespace, name } = entry;
     this.#admission.forget(route);
+    // Its meters are no longer shown: should the same entry come back, it needs new ones.
+    this.#prepared.delete(entry);
     removeRouteMeters(this.#options.metrics, namespace, name);
   }
 

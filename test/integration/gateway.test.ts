@@ -415,6 +415,8 @@ describe("the life of a gateway", () => {
     expect(text).toContain('davit_verifications_total{namespace="shop",route="push",result="ok",key="next"} 0');
     gateway.update([]);
     expect(await metrics.registry.metrics()).not.toContain('route="push"');
+    gateway.update([entry]);
+    expect(await metrics.registry.metrics()).toContain('davit_events_accepted_total{namespace="shop",route="push"} 0');
   });
 
   it("takes requests that an app has matched itself, and answers 503 when that app has eaten the body", async () => {
