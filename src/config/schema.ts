@@ -163,6 +163,9 @@ const controller = z.strictObject({
   claimHoldMs: whole(0, 30 * 86_400_000)
     .default(86_400_000)
     .describe("How long a released host and path stays with its namespace."),
+  orphanRetentionMs: whole(0, 365 * 86_400_000)
+    .default(7 * 86_400_000)
+    .describe("How long events of a deleted route are kept, ms; the same name takes them up again meanwhile."),
 });
 
 /** What runs in a worker Pod beside its route config. */

@@ -75,6 +75,7 @@ export function createMetrics(registry: Registry = new Registry()) {
       "Time until the previous key of a route ends",
       ROUTE,
     ),
+    orphanedEvents: gauge("orphaned_events", "Events of deleted routes that wait on their shelf", ROUTE),
     routeInfo: gauge("route_info", "Always 1; labels describe the route", [...ROUTE, "verification", "dedupe"]),
     redisUp: gauge("redis_up", "1 while Redis answers and takes writes", []),
     redisDurable: gauge("redis_durable", "1 while acknowledged means on disk", ["source"]),
