@@ -1,15 +1,20 @@
 import { fileURLToPath } from "node:url";
+import { chartCrd } from "./generators/chart-crds.ts";
 import { configDoc } from "./generators/config-doc.ts";
 import { crdTypes } from "./generators/crd-types.ts";
 import type { Generator } from "./generators/generator.ts";
 import { metricsDoc } from "./generators/metrics-doc.ts";
 import { runGenerators } from "./generators/run.ts";
+import { valuesSchema } from "./generators/values-schema.ts";
+import { CRD_FILES } from "../src/api/crd.ts";
 
 /** Every generated file. A new one: write a generator beside the others and name it here. */
 export const generators: readonly Generator[] = [
   crdTypes("WebhookRoute", "src/api/generated/webhook-route.ts"),
   metricsDoc,
   configDoc,
+  valuesSchema,
+  ...Object.values(CRD_FILES).map((name) => chartCrd(`crds/${name}`)),
 ];
 
 if (import.meta.main) {

@@ -1,0 +1,46 @@
+{{/* The part of the config file that every role has. Numbers are made whole: Helm reads them as floating point. */}}
+{{- define "davit.config.common" -}}
+release: {{ .Release.Name }}
+instance: {{ .Values.instance }}
+namespace: {{ .Release.Namespace }}
+logLevel: {{ .Values.logLevel }}
+redis:
+  urlFile: /etc/davit/redis/url
+  users: {{ include "davit.redis.users" . }}
+  providedSecretName: {{ .Values.redis.providedSecretName }}
+  durability: {{ .Values.redis.durability }}
+  replicas: {{ .Values.redis.replicas | int64 }}
+{{- end }}
+
+{{- define "davit.config.controller" -}}
+{{ include "davit.config.common" . }}
+rbac:
+  scope: {{ .Values.rbac.scope }}
+  namespaces: {{ .Values.rbac.namespaces | toJson }}
+controller:
+  concurrency: {{ .Values.controller.concurrency | int64 }}
+  claimHoldMs: {{ .Values.controller.claimHoldMs | int64 }}
+  service:
+    name: {{ .Release.Name }}-controller
+    port: {{ .Values.controller.service.port | int64 }}
+gateway:
+  service:
+    name: {{ .Release.Name }}-gateway
+    port: {{ .Values.gateway.service.port | int64 }}
+  hosts: {{- toYaml .Values.gateway.hosts | nindent 4 }}
+workers:
+  image: {{ .Values.workers.image | default (include "davit.image" .) }}
+  imagePullPolicy: {{ .Values.image.pullPolicy }}
+  imagePullSecrets: {{ .Values.image.pullSecrets | toJson }}
+  defaults: {{- toYaml .Values.workers.defaults | nindent 4 }}
+  namespaces: {{- toYaml .Values.workers.namespaces | nindent 4 }}
+{{- end }}
+
+{{- define "davit.config.gateway" -}}
+{{ include "davit.config.common" . }}
+gateway:
+  cacheDir: /var/cache/davit
+  shutdownDelayMs: {{ .Values.gateway.shutdownDelayMs | int64 }}
+  shutdownGraceMs: {{ .Values.gateway.shutdownGraceMs | int64 }}
+  trustedProxies: {{ .Values.gateway.trustedProxies | toJson }}
+{{- end }}
