@@ -5,6 +5,7 @@ import { type Command, type Io, UsageError } from "./cli/command.ts";
 /** Every subcommand, loaded when it is needed: the gateway must not pay for what another role imports. */
 const COMMANDS: ReadonlyMap<string, () => Promise<{ readonly command: Command }>> = new Map([
   ["dev", () => import("./cli/dev.ts")],
+  ["gateway", () => import("./cli/gateway.ts")],
   ["send", () => import("./cli/send.ts")],
   ["verify", () => import("./cli/verify.ts")],
   ["trace", () => import("./cli/trace.ts")],

@@ -64,6 +64,10 @@ export interface Gateway {
   readonly server: Server;
   /** Prepares the routes that the table now serves, so that no request pays for it, and forgets those that are gone. */
   update(entries: readonly RouteEntry[]): void;
+  /** {@link Gateway.update} by what differs: costs what it changes. A route in `put` and `gone` is the first. */
+  change(change: { readonly put: readonly RouteEntry[]; readonly gone: readonly RouteEntry[] }): void;
+  /** Whether an entry can be prepared; why not is in the log. */
+  usable(entry: RouteEntry): boolean;
   /**
    * Takes a request for a route that the caller has matched itself, as a mounted app does; nothing may have read its body.
    * @param pathAndQuery as received; default `request.url`, from which a mounting app has cut its own path
@@ -108,7 +112,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   });
   return {
     server,
-    update: routesOf(ingest),
+    ...routesOf(ingest),
+    usable: (entry) => ingest.prepare(entry) !== undefined,
     ingest: (request, response, entry, pathAndQuery = request.url ?? "") =>
       ingest.handle(request, response, entry, { pathAndQuery, expectsContinue: false }),
     readiness: () => readinessOf(options, draining),
@@ -142,13 +147,28 @@ function ingestOptions(options: GatewayOptions, draining: () => boolean): Constr
   };
 }
 
-function routesOf(ingest: Ingest): Gateway["update"] {
-  let served: readonly RouteEntry[] = [];
-  return (entries) => {
-    const routes = new Set(entries.map((entry) => entry.route));
-    for (const entry of served) if (!routes.has(entry.route)) ingest.forget(entry);
+function routesOf(ingest: Ingest): Pick<Gateway, "update" | "change"> {
+  /** By route key. */
+  let served = new Map<string, RouteEntry>();
+  const prepareAll = (entries: readonly RouteEntry[]) => {
     for (const entry of entries) ingest.prepare(entry);
-    served = entries;
+  };
+  return {
+    update: (entries) => {
+      const next = new Map(entries.map((entry) => [entry.route, entry]));
+      for (const [route, entry] of served) if (!next.has(route)) ingest.forget(entry);
+      served = next;
+      prepareAll(entries);
+    },
+    change: ({ put, gone }) => {
+      const kept = new Set(put.map(({ route }) => route));
+      for (const entry of gone) {
+        if (kept.has(entry.route) || !served.delete(entry.route)) continue;
+        ingest.forget(entry);
+      }
+      for (const entry of put) served.set(entry.route, entry);
+      prepareAll(put);
+    },
   };
 }
 

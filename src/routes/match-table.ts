@@ -24,8 +24,8 @@ export interface Place {
 export interface TableChange {
   /** Served at their places, instead of whatever was there. */
   readonly put: readonly RouteEntry[];
-  /** Places that have no route any more. */
-  readonly gone: readonly Place[];
+  /** Not served any more. */
+  readonly gone: readonly RouteEntry[];
   /**
    * Places that have no route and had one until `since` (Unix ms), as far as others know. `Infinity`: there should be one, and it cannot be served; that
    * lasts until the place is named again.

@@ -1,22 +1,18 @@
 import type { Server } from "node:http";
 import type { Ledger } from "../../custody/port.ts";
-import { ROLLBACK_LINE } from "../../custody/redis/incarnation.ts";
-import { RedisStore } from "../../custody/redis/store.ts";
+import type { RedisStore } from "../../custody/redis/store.ts";
 import { workerDestinations } from "../../delivery/destinations.ts";
 import { createHttpAttempt } from "../../delivery/http-attempt.ts";
-import { Worker } from "../../delivery/worker.ts";
+import { NamespaceWorker } from "../../delivery/namespace-worker.ts";
 import { HttpSender } from "../../egress/http-sender.ts";
-import { BacklogMonitor } from "../../gateway/backlog.ts";
-import { routeTable } from "../../gateway/route-table.ts";
-import { createGateway, type Gateway } from "../../gateway/server.ts";
-import { systemClock } from "../../lib/clock.ts";
+import { listen, portOf } from "../../lib/listen.ts";
 import { createAdminServer } from "../../observability/http.ts";
 import type { Logger } from "../../observability/logger.ts";
 import { createMetrics } from "../../observability/metrics.ts";
 import { recordStoreHealth } from "../../observability/store-health.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
-import { MatchTable } from "../../routes/match-table.ts";
 import { CommandError } from "../command.ts";
+import { Edge, openStore } from "../edge.ts";
 
 export interface ChainOptions {
   readonly redisUrl: string;
@@ -38,45 +34,31 @@ export class Chain {
   readonly metrics = createMetrics();
   readonly #options: ChainOptions;
   readonly #store: RedisStore;
-  readonly #table = new MatchTable({ ignoreHost: true });
-  readonly #backlog: BacklogMonitor;
-  readonly #gateway: Gateway;
+  readonly #edge: Edge;
   readonly #admin: Server;
   readonly #sender = new HttpSender();
-  /** One per namespace that has or had routes, with what it was last told. */
   #entries: readonly RouteEntry[] = [];
   #gauges: NodeJS.Timeout | undefined;
-  readonly #workers = new Map<string, { worker: Worker; destinations: ReturnType<typeof workerDestinations> }>();
+  /** One per namespace that has or had routes. */
+  readonly #workers = new Map<string, NamespaceWorker>();
 
   constructor(options: ChainOptions) {
     const { metrics } = this;
+    const { logger, instance } = options;
     this.#options = options;
-    this.#store = new RedisStore({
-      url: options.redisUrl,
-      onHealth: (health) => recordStoreHealth(metrics, health),
-      onRollback: (namespace, rollback) => options.logger.error({ namespace, rollback }, ROLLBACK_LINE),
-    });
-    this.#backlog = new BacklogMonitor({ ledgerFor: (namespace) => this.ledger(namespace), metrics });
-    this.#gateway = createGateway({
-      table: routeTable(this.#table, systemClock),
-      inboxFor: (namespace) => this.#store.inbox(this.#scope(namespace)),
-      health: () => this.#store.health(),
-      clock: systemClock,
-      metrics,
-      logger: options.logger,
-      backlog: (route) => this.#backlog.of(route),
-    });
-    this.#admin = createAdminServer(metrics.registry, () => this.#gateway.readiness());
+    this.#store = openStore({ url: options.redisUrl }, { metrics, logger });
+    this.#edge = new Edge({ store: this.#store, instance, metrics, logger, ignoreHost: true });
+    this.#admin = createAdminServer(metrics.registry, () => this.#edge.gateway.readiness());
   }
 
   /** Base URLs once {@link start} has resolved. */
   get urls(): { readonly gateway: string; readonly admin: string } {
-    return { gateway: urlOf(this.#gateway.server), admin: urlOf(this.#admin) };
+    return { gateway: urlOf(this.#edge.gateway.server), admin: urlOf(this.#admin) };
   }
 
   /**
    * Takes the ports and starts to look at the store. Requests are answered 404 until {@link apply}.
-   * @throws CommandError when a port is taken; call {@link stop} then too
+   * @throws CommandError, ListenError when a port is taken; call {@link stop} then too
    */
   async start(): Promise<void> {
     const health = await this.#store.start();
@@ -85,17 +67,15 @@ export class Chain {
     if (!health.durable.ok) {
       throw new CommandError(`Redis does not keep what it acknowledges: ${health.durable.problems.join("; ")}`);
     }
-    await listen(this.#admin, this.#options.adminPort, "--admin-port");
-    await listen(this.#gateway.server, this.#options.port, "--port");
-    this.#backlog.start();
+    await listen(this.#admin, onLoopback(this.#options.adminPort, "--admin-port"));
+    await listen(this.#edge.gateway.server, onLoopback(this.#options.port, "--port"));
+    this.#edge.start();
     this.#gauges = setInterval(() => this.#showOverlaps(), GAUGES_MS);
   }
 
   /** Serves these entries and no others from now on. Events that are queued go by them from their next attempt. */
   async apply(entries: readonly RouteEntry[]): Promise<void> {
-    this.#table.replace(entries, Date.now());
-    this.#gateway.update(entries);
-    this.#backlog.update(entries);
+    this.#edge.replace(entries);
     this.#entries = entries;
     this.#showRoutes();
     this.#showOverlaps();
@@ -104,10 +84,7 @@ export class Chain {
       const destinations = workerDestinations(entries.filter((entry) => entry.namespace === namespace));
       const running = this.#workers.get(namespace);
       if (running === undefined) await this.#startWorker(namespace, destinations);
-      else {
-        running.destinations = destinations;
-        running.worker.update(destinations);
-      }
+      else running.update(destinations);
     }
   }
 
@@ -120,10 +97,9 @@ export class Chain {
    * @param lost aborted when the store is gone for good: then no worker can settle what it has, and none is waited for
    */
   async stop(lost?: AbortSignal): Promise<void> {
-    await this.#gateway.close(GATEWAY_GRACE_MS);
-    this.#backlog.stop();
+    await this.#edge.stop(GATEWAY_GRACE_MS);
     clearInterval(this.#gauges);
-    const workers = [...this.#workers.values()].map(({ worker }) => worker.stop());
+    const workers = [...this.#workers.values()].map((worker) => worker.stop());
     await Promise.race([Promise.all(workers), giveUp(lost)]);
     await this.#sender.close();
     this.#store.close();
@@ -136,18 +112,15 @@ export class Chain {
   }
 
   async #startWorker(namespace: string, destinations: ReturnType<typeof workerDestinations>): Promise<void> {
-    const state = { destinations };
-    const outbox = this.#store.outbox(this.#scope(namespace), {
-      policies: () => [...state.destinations.values()].map(({ policy }) => policy.policy),
-    });
-    const worker = new Worker({
-      outbox,
+    const worker = new NamespaceWorker({
+      store: this.#store,
+      scope: this.#scope(namespace),
       attempt: createHttpAttempt(this.#sender),
       destinations,
       logger: this.#options.logger,
       metrics: this.metrics,
     });
-    this.#workers.set(namespace, Object.assign(state, { worker }));
+    this.#workers.set(namespace, worker);
     await worker.start();
   }
 
@@ -185,18 +158,11 @@ function giveUp(lost: AbortSignal | undefined): Promise<void> {
   });
 }
 
-/** Listens on loopback. @throws CommandError that names the flag */
-function listen(server: Server, port: number, flag: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      const why = error.code === "EADDRINUSE" ? "is in use" : `cannot be used (${error.code ?? "unknown error"})`;
-      reject(new CommandError(`port ${port} ${why}: choose another with ${flag} (0: any free one)`));
-    });
-    server.listen(port, "127.0.0.1", resolve);
-  });
+function onLoopback(port: number, flag: string) {
+  return { port, address: "127.0.0.1", remedy: `choose another with ${flag} (0: any free one)` };
 }
 
 function urlOf(server: Server): string {
-  const address = server.address();
-  return typeof address === "object" && address !== null ? `http://127.0.0.1:${address.port}` : "";
+  const port = portOf(server);
+  return port === 0 ? "" : `http://127.0.0.1:${port}`;
 }

@@ -15,7 +15,7 @@ import { logLines } from "./log-lines.ts";
 import { Receiver, redirected } from "./receiver.ts";
 import { demonstrationText, howToPost, upText } from "./texts.ts";
 import { DevDirectory } from "./state.ts";
-import { stopSignals } from "./stop-signals.ts";
+import { stopSignals } from "../../lib/stop-signals.ts";
 
 export interface DevOptions {
   readonly files: readonly string[];

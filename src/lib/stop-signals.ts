@@ -1,7 +1,7 @@
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Exit code of a process that ends at once: 128 + SIGINT. */
-const INTERRUPTED = 130;
+/** Numbers of those signals (POSIX): a process that one ends has exit code 128 + number. */
+const NUMBERS = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;
 
 /** A terminal sends Ctrl-C to npm and to us, and npm hands it on: within this time two are one, ms. */
 const ONE_PRESS_MS = 300;
@@ -10,11 +10,11 @@ const ONE_PRESS_MS = 300;
 export function stopSignals(): { readonly signal: AbortSignal; release(): void } {
   const stopping = new AbortController();
   let firstAt = 0;
-  const onSignal = () => {
+  const onSignal = (name: (typeof SIGNALS)[number]) => {
     if (!stopping.signal.aborted) {
       firstAt = performance.now();
       stopping.abort();
-    } else if (performance.now() - firstAt > ONE_PRESS_MS) process.exit(INTERRUPTED);
+    } else if (performance.now() - firstAt > ONE_PRESS_MS) process.exit(128 + NUMBERS[name]);
   };
   for (const name of SIGNALS) process.on(name, onSignal);
   return {

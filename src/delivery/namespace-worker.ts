@@ -1,0 +1,60 @@
+import type { RedisStore } from "../custody/redis/store.ts";
+import type { Logger } from "../observability/logger.ts";
+import type { Metrics } from "../observability/metrics.ts";
+import type { Attempt } from "./attempt.ts";
+import type { WorkerDestination } from "./destinations.ts";
+import { Worker } from "./worker.ts";
+
+export interface NamespaceWorkerOptions {
+  readonly store: Pick<RedisStore, "outbox">;
+  readonly scope: { readonly instance: string; readonly namespace: string };
+  readonly attempt: Attempt;
+  readonly destinations: ReadonlyMap<string, WorkerDestination>;
+  /** Route key, for the workers of one route alone. */
+  readonly dedicatedRoute?: string | undefined;
+  /** Whether a destination's tickets belong to these workers. Default: all do. */
+  readonly owns?: (destination: string, destinations: ReadonlyMap<string, WorkerDestination>) => boolean;
+  /** Requests at a time. Default 500. */
+  readonly slots?: number | undefined;
+  readonly logger: Logger;
+  readonly metrics?: Metrics | undefined;
+}
+
+/** A worker and its outbox, which both go by the same destinations. */
+export class NamespaceWorker {
+  readonly #worker: Worker;
+  #destinations: ReadonlyMap<string, WorkerDestination>;
+
+  constructor(options: NamespaceWorkerOptions) {
+    const { store, scope, attempt, destinations, dedicatedRoute, owns, slots, logger, metrics } = options;
+    this.#destinations = destinations;
+    const outbox = store.outbox(scope, {
+      policies: () => [...this.#destinations.values()].map(({ policy }) => policy.policy),
+      ...(dedicatedRoute !== undefined && { dedicatedRoute }),
+      ...(owns && { owns: (destination) => owns(destination, this.#destinations) }),
+    });
+    this.#worker = new Worker({
+      outbox,
+      attempt,
+      destinations,
+      logger,
+      ...(slots !== undefined && { slots }),
+      ...(metrics && { metrics }),
+    });
+  }
+
+  start(): Promise<void> {
+    return this.#worker.start();
+  }
+
+  /** Goes by these from now on, events that are queued from their next attempt. */
+  update(destinations: ReadonlyMap<string, WorkerDestination>): void {
+    this.#destinations = destinations;
+    this.#worker.update(destinations);
+  }
+
+  /** See `Worker.stop`. */
+  stop(): Promise<void> {
+    return this.#worker.stop();
+  }
+}
