@@ -120,6 +120,9 @@ export function referenceGrantName(instance: string, host: string, pathPrefix: s
   return `davit-${instance}-grant-${shortHash(host, pathPrefix, namespace)}`;
 }
 
+/** Variables that Davit sets in worker Pods; a route must not. */
+export const WORKER_ENV = ["DAVIT_CONFIG", "POD_NAME", "POD_NAMESPACE"] as const;
+
 /** Most config Secrets of one worker Deployment. */
 export const MAX_WORKER_CONFIGS = 32;
 

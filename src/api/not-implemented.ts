@@ -26,11 +26,6 @@ export const GAPS: readonly Gap[] = [
   },
   { path: ["spec", "limits", "rateLimit", "by"], built: ["Route"], remedy: "use by: Route" },
   { path: ["spec", "delivery", "proxy"], remedy: "remove it: deliveries go out directly" },
-  { path: ["spec", "worker", "dedicated", "replicas"], remedy: "remove it: workers run in one process" },
-  { path: ["spec", "worker", "dedicated", "autoscaling"], remedy: "remove it: workers run in one process" },
-  { path: ["spec", "worker", "dedicated", "resources"], remedy: "remove it: workers run in one process" },
-  { path: ["spec", "worker", "dedicated", "scheduling"], remedy: "remove it: workers run in one process" },
-  { path: ["spec", "worker", "dedicated", "env"], remedy: "remove it: workers run in one process" },
   { path: ["spec", "deletionPolicy"], built: ["Retain"], remedy: "use Retain" },
 ];
 

@@ -4,6 +4,7 @@ import type { Preset } from "../verification/presets/preset.ts";
 import { createVerifier } from "../verification/verifier.ts";
 import type { ResolvedWebhookRouteSpec } from "./defaults.ts";
 import type { WebhookRoute } from "./generated/webhook-route.ts";
+import { WORKER_ENV } from "./names.ts";
 import { joinPath, type Problem } from "./problem.ts";
 import { verifierConfig } from "./verifier-config.ts";
 
@@ -122,6 +123,31 @@ const CHECKS: readonly Check[] = [
             }),
           ],
     );
+  },
+  function workerVariablesAreFree({ route }) {
+    const env = route.spec.worker?.dedicated?.env ?? [];
+    return env.flatMap(({ name }, index) =>
+      WORKER_ENV.some((own) => own === name)
+        ? [
+            refuse({
+              path: `spec.worker.dedicated.env[${index}].name`,
+              message: `${name} is set by Davit`,
+              remedy: "choose another name",
+            }),
+          ]
+        : [],
+    );
+  },
+  function replicasAreUsed({ route }) {
+    const { replicas, autoscaling } = route.spec.worker?.dedicated ?? {};
+    if (replicas === undefined || autoscaling === undefined) return [];
+    return [
+      warn({
+        path: "spec.worker.dedicated.replicas",
+        message: "replicas is not used: the autoscaler sets their number",
+        remedy: "remove replicas or autoscaling",
+      }),
+    ];
   },
   function scheduleFitsGiveUpAfter({ route }) {
     const { schedule, giveUpAfter } = route.spec.delivery?.retry ?? {};

@@ -176,6 +176,11 @@ describe("validateRoute", () => {
       { delivery: { retry: { schedule: ["100h"], giveUpAfter: "99h" } } },
       ["spec.delivery.retry.schedule"],
     ],
+    [
+      { provider: "github" },
+      { worker: { dedicated: { replicas: 2, autoscaling: { type: "External" } } } },
+      ["spec.worker.dedicated.replicas"],
+    ],
   ])("warns about what is allowed but doubtful: %j %j", (verification, more, expected) => {
     const object = minimal() as { spec: Record<string, unknown> };
     const { problems, route } = validateRoute({ ...object, spec: { ...object.spec, verification, ...more } });

@@ -76,6 +76,15 @@ describe("compileAll", () => {
     expect([...entries.keys()]).toEqual(["shop/a"]);
   });
 
+  it("says what it leaves out of a worker Deployment, and serves the route all the same", () => {
+    const worker = "  worker: { dedicated: { replicas: 2, concurrency: 7, env: [{ name: A, value: b }] } }\n";
+    const { warnings, entries } = compileTexts([route("a") + worker, secret("one")]);
+    expect(warnings).toEqual([
+      "shop/a: worker.dedicated.replicas, worker.dedicated.env: ignored here; davit dev runs all workers in this process",
+    ]);
+    expect(entries.get("shop/a")?.worker).toEqual({ dedicated: true, concurrency: 7 });
+  });
+
   it("refuses two routes with one host and path, in favour of the one that is served", () => {
     const first = compileTexts([route("b", { path: "/x" }), secret("one")]);
     const second = compileTexts([route("a", { path: "/x" }), route("b", { path: "/x" }), secret("one")], first);

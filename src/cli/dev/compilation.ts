@@ -57,7 +57,7 @@ export function compileAll(input: CompilationInput): Compilation {
       problems.push(...result.problems.map((problem) => ({ file, kind, namespace, name, problem })));
       continue;
     }
-    warnings.push(...handlerWarnings(result.entry));
+    warnings.push(...handlerWarnings(result.entry), ...workerWarnings(manifest));
     warnings.push(...result.unresolved.map(({ path, message }) => `${key}: ${path}: ${message}`));
     if (result.rotation.tooManyChanges)
       warnings.push(`${key}: more than 5 keys; the oldest previous ones were dropped`);
@@ -104,6 +104,18 @@ function handlerWarnings({ namespace, name, destinations }: RouteEntry): string[
       (destination) =>
         `${namespace}/${name}: ${destination.name} is a handler; davit dev runs none, its events will die`,
     );
+}
+
+/** What only a cluster can do with workers. `concurrency` and `image` are not among it: the one is used, the other goes with a handler. */
+const CLUSTER_ONLY = ["replicas", "autoscaling", "resources", "scheduling", "env"] as const;
+
+function workerWarnings({ namespace, name, route }: RouteManifest): string[] {
+  const dedicated = route.spec.worker?.dedicated ?? {};
+  const ignored = CLUSTER_ONLY.filter((field) => dedicated[field] !== undefined).map(
+    (field) => `worker.dedicated.${field}`,
+  );
+  if (ignored.length === 0) return [];
+  return [`${namespace}/${name}: ${ignored.join(", ")}: ignored here; davit dev runs all workers in this process`];
 }
 
 /** A `--service` that no route refers to is most likely misspelt. */
