@@ -12,6 +12,7 @@ export const FROM_CONFIG: Readonly<Record<string, string>> = {
   logLevel: "logLevel",
   "controller.concurrency": "controller.concurrency",
   "controller.claimHoldMs": "controller.claimHoldMs",
+  "controller.orphanRetentionMs": "controller.orphanRetentionMs",
   "gateway.hosts": "gateway.hosts",
   "gateway.trustedProxies": "gateway.trustedProxies",
   "gateway.shutdownDelayMs": "gateway.shutdownDelayMs",

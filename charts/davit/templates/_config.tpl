@@ -20,6 +20,7 @@ rbac:
 controller:
   concurrency: {{ .Values.controller.concurrency | int64 }}
   claimHoldMs: {{ .Values.controller.claimHoldMs | int64 }}
+  orphanRetentionMs: {{ .Values.controller.orphanRetentionMs | int64 }}
   service:
     name: {{ .Release.Name }}-controller
     port: {{ .Values.controller.service.port | int64 }}
