@@ -1,4 +1,4 @@
-import { fieldOf, isRecord } from "../lib/record.ts";
+import { fieldOf } from "../lib/record.ts";
 import { canIRemedy, type RequestInfo } from "./request-info.ts";
 
 /** Longest message of an error, characters. */
@@ -88,10 +88,16 @@ export class KubeApiError extends Error {
     this.request = answer.request;
     const body = answer.body ?? {};
     this.reason = body.reason ?? "";
-    this.code = BY_REASON[this.reason] ?? BY_STATUS[answer.status] ?? "Unknown";
+    this.code = isOtherUid(answer) ? "Conflict" : (BY_REASON[this.reason] ?? BY_STATUS[answer.status] ?? "Unknown");
     this.causes = (body.details?.causes ?? []).map(({ reason = "" }) => reason);
     this.retryAfterMs = answer.retryAfterMs ?? msOf(body.details?.retryAfterSeconds);
   }
+}
+
+/** A patch for another object of that name, or for one that is gone: the server calls it an invalid change of `metadata.uid` (422). */
+function isOtherUid({ status, body }: ApiAnswer): boolean {
+  const causes = body?.details?.causes ?? [];
+  return status === 422 && causes.length > 0 && causes.every(({ field }) => field === "metadata.uid");
 }
 
 function msOf(seconds: number | undefined): number | undefined {
@@ -165,17 +171,26 @@ function messageOf(answer: ApiAnswer): string {
   if (words) return words(answer, said === "" ? "" : `: ${said}`);
   const { verb, resource, namespace, name } = answer.request;
   const target = [resource, namespace && `in ${namespace}`, name].filter(Boolean).join(" ");
+  if (answer.status === 404 && !answer.body) {
+    return `${verb} ${target}: the API server does not serve ${resource} (404); is its CustomResourceDefinition installed in this version?`;
+  }
   return `${verb} ${target}: ${answer.status} ${answer.body?.reason ?? "without a reason"}${said === "" ? "" : `: ${said}`}`;
 }
 
 /**
- * What the server said. Of a refused write only the fields that it complains about: the sentences may quote their values, and those may be secret.
+ * What the server said. Of a refused object only the fields that it complains about: the sentences quote their values. Of a Secret that was not
+ * understood, nothing.
  */
-function serverWords({ status, body }: ApiAnswer): string {
+function serverWords({ status, body, request }: ApiAnswer): string {
   if (!body) return "";
-  if (status !== 400 && status !== 422 && status < 500) return body.message ?? "";
-  const causes = isRecord(body.details) ? (body.details.causes ?? []) : [];
-  return causes.map(({ field, reason }) => `${field ?? "?"} ${reason ?? ""}`.trim()).join(", ");
+  if (status === 422) return fieldsOf(body);
+  const mayQuote = status === 400 || status >= 500;
+  return mayQuote && request.resource.startsWith("secrets") ? "" : (body.message ?? "");
+}
+
+function fieldsOf({ details }: KubeStatus): string {
+  const causes = (details?.causes ?? []).map(({ field = "?", reason = "" }) => `${field} ${reason}`.trim());
+  return [...new Set(causes)].join(", ");
 }
 
 function bounded(text: string): string {

@@ -1,10 +1,10 @@
 import { Agent, type Dispatcher } from "undici";
 import type { KubeTls } from "./auth.ts";
+import { KubeConnectionError } from "./errors.ts";
 
 /** Connections for ordinary calls. The server's own fairness does the rest. */
 const CALL_CONNECTIONS = 16;
 const CONNECT_TIMEOUT_MS = 10_000;
-const HEADERS_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_PROBE_MS = 30_000;
 
 /** Connections to one API server. A watch holds one for minutes, so watches have theirs apart and cannot starve ordinary calls. */
@@ -18,9 +18,11 @@ export class PoolKeeper {
   #tls: KubeTls | undefined;
   #current: Pools | undefined;
   readonly #retired = new Set<Dispatcher>();
+  #closed = false;
 
-  /** The pools for these TLS settings. */
+  /** The pools for these TLS settings. @throws KubeConnectionError after {@link close} */
   for(tls: KubeTls): Pools {
+    if (this.#closed) throw new KubeConnectionError("Unreachable", "the connections to the API server were closed");
     if (this.#current && this.#tls && sameTls(this.#tls, tls)) return this.#current;
     if (this.#current) this.#retire(this.#current);
     this.#tls = tls;
@@ -31,7 +33,7 @@ export class PoolKeeper {
   /** Ends every connection at once. */
   async close(): Promise<void> {
     const all = [...this.#retired, ...(this.#current ? [this.#current.calls, this.#current.watches] : [])];
-    this.#current = undefined;
+    this.#closed = true;
     await Promise.all(all.map((pool) => pool.destroy()));
   }
 
@@ -50,7 +52,6 @@ function agent(tls: KubeTls, connections: number | null): Agent {
   return new Agent({
     connections,
     allowH2: false, // one stream a connection: a stuck watch then cannot hold back a call
-    headersTimeout: HEADERS_TIMEOUT_MS,
     connect: { ...tls, timeout: CONNECT_TIMEOUT_MS, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS },
   });
 }

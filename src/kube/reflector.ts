@@ -176,7 +176,13 @@ export class Reflector<T extends KubeObject> {
     const { labelSelector, fieldSelector, metadataOnly, pageSize, namespace, transform = slim } = this.#options;
     const fresh = new Map<string, Live<T>>();
     let version = "";
-    const options = { signal, labelSelector, fieldSelector, metadataOnly, ...(pageSize === undefined ? {} : { pageSize }) };
+    const options = {
+      signal,
+      labelSelector,
+      fieldSelector,
+      metadataOnly,
+      ...(pageSize === undefined ? {} : { pageSize }),
+    };
     for await (const page of this.#client.pages(namespace, options)) {
       for (const object of page.items) fresh.set(keyOf(object), transform(object));
       version = page.resourceVersion;

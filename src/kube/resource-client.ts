@@ -143,7 +143,7 @@ export class ResourceClient<T extends KubeObject> {
    * Replaces the whole object.
    * @throws TypeError without `metadata.resourceVersion`: it would overwrite what others wrote
    */
-  update(object: T, options: PatchOptions = {}): Promise<Live<T>> {
+  async update(object: T, options: PatchOptions = {}): Promise<Live<T>> {
     const { name, resourceVersion } = object.metadata;
     if (!resourceVersion) throw new TypeError(`update of ${this.type.kind} ${name} without metadata.resourceVersion`);
     const path = objectPath(this.type, object.metadata, options.subresource);
@@ -167,7 +167,7 @@ export class ResourceClient<T extends KubeObject> {
     preconditions: Preconditions,
     options: PatchOptions = {},
   ): Promise<Live<T>> {
-    const metadata = { ...(patch["metadata"] as object | undefined), ...defined(preconditions) };
+    const metadata = { ...(patch["metadata"] as object | undefined), ...only(preconditions) };
     return this.#write(
       {
         method: "PATCH",
@@ -182,7 +182,7 @@ export class ResourceClient<T extends KubeObject> {
 
   /** Deletes the object. @returns whether there was one */
   async delete(ref: ObjectRef, options: DeleteOptions = {}): Promise<boolean> {
-    const preconditions = defined({ uid: options.uid, resourceVersion: options.resourceVersion });
+    const preconditions = only(options);
     const body = {
       apiVersion: "v1",
       kind: "DeleteOptions",
@@ -199,10 +199,10 @@ export class ResourceClient<T extends KubeObject> {
     }
   }
 
-  #apply(object: Applied<T>, options: ApplyOptions, subresource?: Subresource): Promise<Live<T>> {
+  async #apply(object: Applied<T>, options: ApplyOptions, subresource?: Subresource): Promise<Live<T>> {
     const { uid, resourceVersion, fieldManager, force } = options;
     if (resourceVersion !== undefined && uid === undefined) throw new TypeError("apply with resourceVersion needs uid");
-    const metadata = { ...object.metadata, ...defined({ uid, resourceVersion }) };
+    const metadata = { ...object.metadata, ...only(options) };
     return this.#write(
       {
         method: "PATCH",
@@ -232,6 +232,7 @@ function dryRun(options: WriteOptions): { readonly dryRun: string | undefined } 
   return { dryRun: options.dryRun ? "All" : undefined };
 }
 
-function defined(fields: Preconditions): Preconditions {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+/** Just the two, whatever else the value carries: a caller may pass an object's `metadata`. */
+function only({ uid, resourceVersion }: Preconditions): Preconditions {
+  return { ...(uid !== undefined && { uid }), ...(resourceVersion !== undefined && { resourceVersion }) };
 }

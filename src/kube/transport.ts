@@ -151,13 +151,15 @@ export class KubeTransport {
     const { headers, tls } = await auth.credentials();
     const started = this.#timers.monotonic();
     const body = call.body === undefined ? {} : { body: JSON.stringify(call.body) };
+    const silenceMs = idleMs ?? call.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     call.fence?.check();
     try {
       const response = await request(`${auth.server}${call.path}${queryOf(call)}`, {
         dispatcher: this.#pools.for(tls)[pool],
         method: call.method,
         headers: { ...this.#headers(call), ...headers },
-        bodyTimeout: idleMs ?? call.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+        headersTimeout: Math.min(silenceMs, DEFAULT_TIMEOUT_MS),
+        bodyTimeout: silenceMs,
         signal: signal ?? null,
         ...body,
       });
