@@ -300,8 +300,8 @@ describe("custody when Redis fails", () => {
     await admin.zadd(`${tag}:busy`, 1, destination.destination);
     const tickets: string[] = [];
     const client = connect(redis.url, { enableOfflineQueue: true });
-    const janitor = new Janitor(client, tag, () => [policy]);
-    janitor.start(async (name) => void tickets.push(name));
+    const janitor = new Janitor(client, tag, { policies: () => [policy] });
+    janitor.start(async ({ destination: name }) => void tickets.push(name));
     await janitor.pass();
     janitor.stop();
     client.disconnect();

@@ -6,6 +6,18 @@ import { policyArgument } from "./inbox.ts";
 const LOCK_MS = 900;
 const INTERVAL_MS = 1_000;
 
+/** A ticket that is missing. `servedBy`: key of the route whose own workers serve the destination, as far as the store knows. */
+export interface MissingTicket {
+  readonly destination: string;
+  readonly generation: number;
+  readonly servedBy: string | undefined;
+}
+
+type OnTicket = (ticket: MissingTicket) => Promise<void>;
+
+/** Values of one ticket in the reply of the script. */
+const TICKET_VALUES = 3;
+
 /**
  * Calls the janitor script about once a second in every worker; a lock lets one of them do the work. While a page was full the next call follows after
  * three times as long as the last one took, so that it uses at most a quarter of its time.
@@ -17,15 +29,22 @@ export class Janitor {
   readonly #token = randomUUID();
   #timer: NodeJS.Timeout | undefined;
   #interval = INTERVAL_MS;
-  #onTicket: ((destination: string, generation: number) => Promise<void>) | undefined;
+  readonly #dedicatedRoute: string;
+  #onTicket: OnTicket | undefined;
 
-  constructor(redis: CustodyClient, tag: string, policies: () => Iterable<RoutePolicy>) {
+  /** @param dedicatedRoute key of the route whose own worker this is: by calling, it says that it is there */
+  constructor(
+    redis: CustodyClient,
+    tag: string,
+    { policies, dedicatedRoute = "" }: { policies: () => Iterable<RoutePolicy>; dedicatedRoute?: string | undefined },
+  ) {
     this.#redis = redis;
     this.#prefix = `${tag}:`;
     this.#policies = policies;
+    this.#dedicatedRoute = dedicatedRoute;
   }
 
-  start(onTicket: (destination: string, generation: number) => Promise<void>): void {
+  start(onTicket: OnTicket): void {
     this.#onTicket = onTicket;
     this.#schedule(Math.random() * this.#interval);
   }
@@ -47,9 +66,12 @@ export class Janitor {
     const policies: Record<string, unknown> = {};
     for (const policy of this.#policies()) policies[policy.route] = policyArgument(policy);
     const lockMs = Math.min(LOCK_MS, this.#interval - 50);
-    const reply = await this.#redis.janitor(this.#prefix, this.#token, lockMs, JSON.stringify(policies));
-    const [more = 0, tickets = []] = reply;
-    for (let i = 0; i + 1 < tickets.length; i += 2) await this.#onTicket?.(tickets[i] ?? "", Number(tickets[i + 1]));
+    const args = [this.#token, lockMs, JSON.stringify(policies), this.#dedicatedRoute];
+    const [more = 0, tickets = []] = await this.#redis.janitor(this.#prefix, ...args);
+    for (let i = 0; i + TICKET_VALUES <= tickets.length; i += TICKET_VALUES) {
+      const [destination = "", generation, servedBy] = tickets.slice(i);
+      await this.#onTicket?.({ destination, generation: Number(generation), servedBy: servedBy || undefined });
+    }
     const tookMs = performance.now() - began;
     return more ? Math.min(this.#interval, Math.max(lockMs, 3 * tookMs)) : this.#interval;
   }

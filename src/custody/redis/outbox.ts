@@ -59,7 +59,9 @@ export class RedisOutbox implements Outbox {
   }
 
   async postpone(ticket: Ticket, delayMs: number): Promise<void> {
-    await this.#end(ticket, 1, "postpone", delayMs);
+    const [, generation, servedBy] = await this.#end(ticket, 1, "postpone", delayMs);
+    if (servedBy === undefined) return;
+    await this.#tickets.handOver({ ...ticket, generation: Number(generation) }, servedBy || undefined);
   }
 
   async widen(destination: string, slots: number): Promise<void> {
@@ -70,7 +72,12 @@ export class RedisOutbox implements Outbox {
     return this.#tickets.start(handlers);
   }
 
-  async #end(ticket: Ticket, limit: number, mode: string, delayMs = 0): Promise<[wake: number, generation: string]> {
+  async #end(
+    ticket: Ticket,
+    limit: number,
+    mode: string,
+    delayMs = 0,
+  ): Promise<[wake: number, generation: string, servedBy?: string]> {
     try {
       return await this.#redis.done(this.#prefix, ticket.destination, ticket.generation, limit, mode, delayMs);
     } catch (error) {

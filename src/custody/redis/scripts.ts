@@ -12,7 +12,7 @@ type Run<T> = (prefix: string, ...args: (string | number | Buffer)[]) => Promise
 export interface ScriptCommands {
   claim: Run<string[]>;
   turnBuffer: Run<TurnReply>;
-  done: Run<[wake: number, generation: string]>;
+  done: Run<[wake: number, generation: string, servedBy?: string]>;
   janitor: Run<[] | [more: number, tickets: string[]]>;
   replay: Run<number>;
   stats: Run<(string | number)[]>;

@@ -33,8 +33,8 @@ const DESTINATION_POLICY: DestinationPolicy = {
  */
 export async function selfTest(redis: CustodyClient, url: string, tag: string): Promise<void> {
   const scratch = `${tag}:selftest-${randomUUID()}`;
-  const janitor = new Janitor(redis, scratch, () => [POLICY]);
-  const tickets = new TicketSource({ url, tag: scratch, queueName: "none", redis, janitor, owns: () => false });
+  const janitor = new Janitor(redis, scratch, { policies: () => [POLICY] });
+  const tickets = new TicketSource({ url, tag: scratch, redis, janitor });
   const outbox = new RedisOutbox(redis, scratch, "selftest", tickets);
   const ledger = new RedisLedger(redis, scratch);
   const event = scratchEvent();

@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CustodyHealth, Inbox, Ledger, Outbox, RoutePolicy } from "../port.ts";
 import type { Shelves } from "../shelves.ts";
-import { type CustodyClient, connect } from "./connection.ts";
+import { type CustodyClient, connect, connectForTickets } from "./connection.ts";
+import { asCustodyError } from "./errors.ts";
 import { Incarnation, type Rollback } from "./incarnation.ts";
 import { RedisInbox } from "./inbox.ts";
 import { Janitor } from "./janitor.ts";
@@ -12,6 +13,7 @@ import { type DurabilityMode, Monitor } from "./monitor.ts";
 import { RedisOutbox } from "./outbox.ts";
 import { selfTest } from "./self-test.ts";
 import { RedisShelves, ShelfDirectory } from "./shelves.ts";
+import { TicketQueues } from "./ticket-queues.ts";
 import { TicketSource } from "./tickets.ts";
 
 /** How long `start` waits for a connection before it reports that there is none. */
@@ -34,7 +36,10 @@ export interface OutboxOptions {
   readonly policies: () => Iterable<RoutePolicy>;
   /** Route key, for a route with workers of its own. */
   readonly dedicatedRoute?: string;
-  /** Whether this worker's queue serves a destination. */
+  /**
+   * Whether this worker's configuration has the route of a destination: its tickets then go into this worker's queue, others into the queue of whoever
+   * serves them. Default: a route's own workers have that route; shared ones leave it to the store, which knows whose workers are there.
+   */
   readonly owns?: (destination: string) => boolean;
   readonly ticketConcurrency?: number;
 }
@@ -114,13 +119,30 @@ export class RedisStore {
     const tickets = new TicketSource({
       url: this.#options.url,
       tag,
-      queueName: ticketQueue(options.dedicatedRoute),
       redis: this.#redis,
-      janitor: new Janitor(this.#redis, tag, options.policies),
-      owns: options.owns ?? (() => true),
+      janitor: new Janitor(this.#redis, tag, options),
+      dedicatedRoute: options.dedicatedRoute,
+      owns: options.owns,
       ...(options.ticketConcurrency !== undefined && { concurrency: options.ticketConcurrency }),
     });
     return new RedisOutbox(this.#redis, tag, this.token, tickets);
+  }
+
+  /**
+   * Removes the tickets of a route that has no workers of its own any more, or is gone. Those that are still needed are written anew into the queue of
+   * whoever serves their destinations.
+   */
+  async retireTickets(scope: Scope, dedicatedRoute: string): Promise<void> {
+    const connection = connectForTickets(this.#options.url);
+    const queues = new TicketQueues(connection, tagOf(scope));
+    try {
+      await queues.retire(ticketQueue(dedicatedRoute));
+      await queues.close();
+    } catch (error) {
+      throw asCustodyError(error);
+    } finally {
+      connection.disconnect();
+    }
   }
 
   /** Closes every connection of this store. Outboxes are stopped by their own `stop` first. */

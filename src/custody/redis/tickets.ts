@@ -1,9 +1,11 @@
-import { type Job, Queue, Worker } from "bullmq";
+import { type Job, Worker } from "bullmq";
 import type { Redis } from "ioredis";
 import type { Outbox, Ticket } from "../port.ts";
 import { type CustodyClient, connectForTickets } from "./connection.ts";
 import { asCustodyError } from "./errors.ts";
-import type { Janitor } from "./janitor.ts";
+import type { Janitor, MissingTicket } from "./janitor.ts";
+import { ticketQueue } from "./keys.ts";
+import { type TicketData, TicketQueues } from "./ticket-queues.ts";
 
 /** Tickets a process holds at once. A ticket is a destination, not a request: this is how many destinations a process drains side by side. */
 const TICKET_CONCURRENCY = 1_000;
@@ -11,14 +13,6 @@ const TICKET_CONCURRENCY = 1_000;
 const DIRECT_POLL_MS = 250;
 /** … and BullMQ is tried again this often. */
 const DIRECT_RETRY_MS = 1_000;
-
-const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1, stackTraceLimit: 0 };
-
-interface TicketData {
-  readonly d: string;
-  readonly g: number;
-  readonly s: number;
-}
 
 type Handlers = Parameters<Outbox["start"]>[0];
 
@@ -30,11 +24,12 @@ function jobId({ destination, slot, generation }: Ticket, suffix = ""): string {
 export interface TicketSourceOptions {
   readonly url: string;
   readonly tag: string;
-  readonly queueName: string;
   readonly redis: CustodyClient;
   readonly janitor: Janitor;
-  /** Whether a destination of a hint belongs to this queue; others are left to their own workers. */
-  readonly owns: (destination: string) => boolean;
+  /** Key of the route whose own workers these are; else they are the namespace's shared ones. */
+  readonly dedicatedRoute?: string | undefined;
+  /** See `OutboxOptions`. */
+  readonly owns?: ((destination: string) => boolean) | undefined;
   readonly concurrency?: number;
 }
 
@@ -45,7 +40,8 @@ export interface TicketSourceOptions {
 export class TicketSource {
   readonly #options: TicketSourceOptions;
   readonly #ending = new AbortController();
-  #queue: Queue<TicketData> | undefined;
+  readonly #queueName: string;
+  #queues: TicketQueues | undefined;
   #worker: Worker<TicketData, void> | undefined;
   readonly #clients: Redis[] = [];
   #handlers: Handlers | undefined;
@@ -55,6 +51,7 @@ export class TicketSource {
 
   constructor(options: TicketSourceOptions) {
     this.#options = options;
+    this.#queueName = ticketQueue(options.dedicatedRoute);
   }
 
   /** Writes a ticket that is ready now. One whose id is known to BullMQ changes nothing. */
@@ -77,21 +74,19 @@ export class TicketSource {
     for (let slot = 1; slot < slots; slot++) await this.add({ destination, slot, generation });
   }
 
+  /** A ticket this process cannot serve goes to those who do, unless that is its own queue: there it would come back at once. */
+  async handOver(ticket: Ticket, servedBy: string | undefined): Promise<void> {
+    const queueName = ticketQueue(servedBy);
+    if (queueName !== this.#queueName) await this.#write(ticket, jobId(ticket), 0, queueName);
+  }
+
   start(handlers: Handlers): Promise<() => Promise<void>> {
-    const { url, tag, queueName, janitor } = this.#options;
+    const { url, tag, janitor } = this.#options;
     this.#handlers = handlers;
     const shared = connectForTickets(url, (copy) => this.#clients.push(copy));
     this.#clients.push(shared);
-    this.#queue = new Queue<TicketData>(queueName, {
-      connection: shared,
-      prefix: tag,
-      streams: { events: { maxLen: 100 } },
-      defaultJobOptions: JOB_OPTIONS,
-    });
-    this.#queue.on("error", () => {
-      // The worker reports the same connection; a second line a fault says nothing.
-    });
-    this.#worker = new Worker<TicketData, void>(queueName, (job, _token, signal) => this.#onJob(job, signal), {
+    this.#queues = new TicketQueues(shared, tag);
+    this.#worker = new Worker<TicketData, void>(this.#queueName, (job, _token, signal) => this.#onJob(job, signal), {
       connection: shared,
       prefix: tag,
       concurrency: this.#options.concurrency ?? TICKET_CONCURRENCY,
@@ -103,15 +98,14 @@ export class TicketSource {
     });
     this.#worker.on("error", (error) => this.#onWorkerError(error));
     this.#listen();
-    janitor.start((destination, generation) => this.#onJanitor(destination, generation));
+    janitor.start((missing) => this.#onJanitor(missing));
     return Promise.resolve(() => this.#stop());
   }
 
-  async #write(ticket: Ticket, id: string, delay: number): Promise<void> {
-    if (this.#queue === undefined || this.#stopping) return;
+  async #write(ticket: Ticket, id: string, delay: number, queueName = this.#queueName): Promise<void> {
+    if (this.#queues === undefined || this.#stopping) return;
     try {
-      const { destination: d, generation: g, slot: s } = ticket;
-      await this.#queue.add("drain", { d, g, s }, { ...JOB_OPTIONS, jobId: id, delay });
+      await this.#queues.add(queueName, ticket, { jobId: id, delay });
     } catch (error) {
       // The janitor writes it anew, or drains without it: a ticket is never worth failing what asked for it.
       this.#onWorkerError(error);
@@ -143,7 +137,7 @@ export class TicketSource {
     subscriber.on("message", (_channel: string, text: string) => {
       const [generation, slot, held, ...rest] = text.split("#");
       const destination = rest.join("#");
-      if (!this.#options.owns(destination)) return;
+      if (!(this.#configured(destination) ?? true)) return;
       this.#handlers?.onHint(destination);
       if (held === "1" && slot === "0") return;
       void this.add({ destination, slot: Number(slot), generation: Number(generation) });
@@ -152,9 +146,18 @@ export class TicketSource {
     void subscriber.subscribe(channel).catch(() => undefined);
   }
 
-  async #onJanitor(destination: string, generation: number): Promise<void> {
-    if (!this.#options.owns(destination)) return;
+  /** Whether this process's configuration has the route of a destination; `undefined`: it does not say. */
+  #configured(destination: string): boolean | undefined {
+    const { owns, dedicatedRoute } = this.#options;
+    if (owns !== undefined) return owns(destination);
+    return dedicatedRoute === undefined ? undefined : destination.startsWith(`${dedicatedRoute}/`);
+  }
+
+  /** One process does it for all: each ticket goes into the queue of those who serve its destination. The own configuration is the surer knowledge. */
+  async #onJanitor({ destination, generation, servedBy }: MissingTicket): Promise<void> {
     const ticket = { destination, generation, slot: 0 };
+    const isOwn = this.#configured(destination) === true || ticketQueue(servedBy) === this.#queueName;
+    if (!isOwn) return this.handOver(ticket, servedBy);
     if (this.#direct === undefined) return this.add(ticket);
     void this.#run(ticket, undefined).catch(() => {
       // The handler reports its own faults; the janitor comes by again.
@@ -188,7 +191,7 @@ export class TicketSource {
       new Promise((resolve) => setTimeout(resolve, 5_000).unref()),
     ]);
     await Promise.race([
-      Promise.allSettled([this.#queue?.close()]),
+      Promise.allSettled([this.#queues?.close()]),
       new Promise((resolve) => setTimeout(resolve, 1_000).unref()),
     ]);
     for (const client of this.#clients) client.disconnect();

@@ -1,6 +1,7 @@
 -- done: may a ticket end?
 -- ARGV: destination, the ticket's generation, limit, mode: drained | yield | postpone, delay of postpone.
--- Returns { -1 } when there is something to take; else { wake, generation }: wake > 0 asks for a ticket at that Unix ms.
+-- Returns { -1 } when there is something to take; else { wake, generation }: wake > 0 asks for a ticket at that Unix ms. `postpone` also returns the route whose
+-- own workers serve the destination, or ''.
 call('ZREM', P .. 'busy', '')
 local d, generation, limit, mode = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local now = now_ms()
@@ -22,7 +23,7 @@ if mode == 'postpone' and ready == 0 and not due and free == limit then
 end
 if mode == 'postpone' then
   call('ZADD', P .. 'busy', int(now + tonumber(ARGV[5])), d)
-  return { 0, current }
+  return { 0, current, served_by(d, now) }
 end
 
 -- A marked lease (negative score) comes back MARK_MS after its mark, another one is marked at its deadline.

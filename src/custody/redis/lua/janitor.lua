@@ -1,9 +1,12 @@
 -- janitor: one short call under a lock; level, not edge: it rewrites whatever ticket is missing and removes what retention says.
--- ARGV: token of the caller, lock ms, policies of the routes it knows (JSON object by route).
--- Returns { 1 when there is more, destinations and generations that need a ticket }, or {} when another process holds the lock.
+-- ARGV: token of the caller, lock ms, policies of the routes it knows (JSON object by route), the route whose own workers call or ''.
+-- Returns { 1 when there is more, three values for each ticket that is needed: destination, generation, the route whose workers serve it or '' },
+-- or {} when another process holds the lock.
 call('ZREM', P .. 'busy', '')
-if not call('SET', P .. 'janitor', ARGV[1], 'NX', 'PX', ARGV[2]) then return {} end
 local now = now_ms()
+if ARGV[4] ~= '' then call('ZADD', P .. 'dedicated', int(now), ARGV[4]) end
+if not call('SET', P .. 'janitor', ARGV[1], 'NX', 'PX', ARGV[2]) then return {} end
+call('ZREMRANGEBYSCORE', P .. 'dedicated', '-inf', int(now - DEDICATED_MS))
 local policies = cjson.decode(ARGV[3])
 local PAGE = 100
 
@@ -15,8 +18,7 @@ local function write_ticket(d)
   -- A ticket of this generation was started and its holder has gone quiet: only another id gets past the dead one.
   if g[2] == generation then generation = int(call('HINCRBY', gate, 'g', 1)) end
   call('ZADD', P .. 'busy', int(now + HELD_MS), d)
-  tickets[#tickets + 1] = d
-  tickets[#tickets + 1] = generation
+  for _, value in ipairs({ d, generation, served_by(d, now) }) do tickets[#tickets + 1] = value end
 end
 
 local function has_copies(d)

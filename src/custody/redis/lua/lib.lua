@@ -4,6 +4,7 @@ local call = redis.call
 
 local MAX_LOG = 50          -- attempts kept of a copy
 local MAX_UNKNOWN = 5       -- lost workers in a row before a copy is dead
+local DEDICATED_MS = 10000  -- workers of one route that have been quiet for this long are gone
 local MARK_MS = 2000        -- an expired lease is marked first and returned this much later
 local HELD_MS = 3000        -- a destination that is being drained is looked at again after this
 local FRESH_MS = 1000       -- … and one that just got work after this
@@ -227,6 +228,14 @@ local function bury(id, destination, meta, now)
   call('ZADD', P .. 'dead', at, member)
   call('ZADD', P .. 'dead:' .. destination, at, member)
   call('ZADD', P .. 'dead:' .. meta.route, at, member)
+end
+
+-- Which workers serve a destination: the route key of those of one route, '' of the shared ones. A route's own workers say that they are there with every
+-- call of the janitor; DEDICATED_MS after the last of them its tickets are anybody's.
+local function served_by(destination, now)
+  local route = string.match(destination, '^(%x+)/')
+  local seen = route and tonumber(call('ZSCORE', P .. 'dedicated', route) or nil)
+  return seen and seen > now - DEDICATED_MS and route or ''
 end
 
 -- Says that a destination has (more) work. A held one's holder listens; for another one any worker writes the ticket.

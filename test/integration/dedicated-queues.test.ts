@@ -1,0 +1,184 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Queue } from "bullmq";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { newEvent, routePolicy } from "../../src/custody/conformance/fixtures.ts";
+import { tagOf, ticketQueue } from "../../src/custody/redis/keys.ts";
+import { RedisStore, type OutboxOptions } from "../../src/custody/redis/store.ts";
+import type { Attempt } from "../../src/delivery/attempt.ts";
+import { Worker } from "../../src/delivery/worker.ts";
+import { startRedis, type TestRedis } from "../support/redis.ts";
+import { workerDestination } from "../support/worker-destination.ts";
+
+const DEDICATED = "00000000000000dd";
+const SHARED = "00000000000000aa";
+
+describe("workers of one route beside shared ones", () => {
+  let redis: TestRedis;
+  let scope: { readonly instance: string; readonly namespace: string };
+  const stores: RedisStore[] = [];
+  const workers: Worker[] = [];
+  const delivered = new Map<string, string[]>();
+
+  beforeEach(async () => {
+    redis = await startRedis();
+    scope = { instance: "default", namespace: randomUUID() };
+    delivered.clear();
+  });
+  afterEach(async () => {
+    for (const worker of workers.splice(0)) await worker.stop();
+    for (const store of stores.splice(0)) store.close();
+    await redis.stop();
+  });
+
+  const destinationsOf = (routes: readonly string[]) =>
+    new Map(
+      routes.flatMap((route) =>
+        ["orders", "billing"].map((name) => {
+          const policy = routePolicy({ route });
+          const destination = workerDestination({ id: `${route}/${name}`, concurrency: 8 });
+          return [`${route}/${name}`, { ...destination, policy: { ...destination.policy, policy } }] as const;
+        }),
+      ),
+    );
+
+  /** A worker process with a configuration that can be replaced. */
+  const start = async (name: string, routes: readonly string[], dedicatedRoute?: string) => {
+    const store = new RedisStore({ url: redis.url });
+    stores.push(store);
+    await store.start();
+    let configured = new Set(routes);
+    const options: OutboxOptions = {
+      policies: () => [...configured].map((route) => routePolicy({ route })),
+      owns: (destination) => configured.has(destination.split("/")[0] ?? ""),
+      ...(dedicatedRoute !== undefined && { dedicatedRoute }),
+    };
+    const attempt: Attempt = async (copy, _destination, context) => {
+      if (!context.beforeWrite()) return { type: "notSent" };
+      await sleep(20);
+      delivered.set(copy.eventId, [...(delivered.get(copy.eventId) ?? []), name]);
+      return { type: "handled", durationMs: 20 };
+    };
+    const outbox = store.outbox(scope, options);
+    const worker = new Worker({ outbox, attempt, destinations: destinationsOf(routes) });
+    workers.push(worker);
+    await worker.start();
+    const configure = (next: readonly string[]) => {
+      configured = new Set(next);
+      worker.update(destinationsOf(next));
+    };
+    return { worker, configure };
+  };
+
+  const claim = async (route: string, count: number, from: RedisStore) => {
+    const policy = routePolicy({ route });
+    const names = ["orders", "billing"].map((name) => `${route}/${name}`);
+    const events = Array.from({ length: count }, (_, n) => ({
+      ...newEvent({ policy, destinations: [{ destination: names[n % 2] ?? "", limit: 8 }] }),
+    }));
+    return (await Promise.all(events.map((event) => from.inbox(scope).claim(event)))).map(({ id }) => id);
+  };
+  const gateway = async () => {
+    const store = new RedisStore({ url: redis.url });
+    stores.push(store);
+    await store.start();
+    return store;
+  };
+  const until = async (met: () => boolean | Promise<boolean>, ms = 30_000) => {
+    for (const end = Date.now() + ms; Date.now() < end; await sleep(20)) if (await met()) return true;
+    return false;
+  };
+  const ticketsIn = async (dedicatedRoute?: string) => {
+    const queue = new Queue(ticketQueue(dedicatedRoute), {
+      connection: redis.client({ maxRetriesPerRequest: null }),
+      prefix: tagOf(scope),
+    });
+    const jobs = await queue.getJobs(["waiting", "delayed"]);
+    await queue.close();
+    return jobs.map((job) => (job.data as { d: string }).d);
+  };
+  const countBy = (name: string) => [...delivered.values()].filter((by) => by.includes(name)).length;
+
+  test("1,000 waiting events are delivered once each while a route gets workers of its own and gives them up", async () => {
+    const store = await gateway();
+    const ids = [...(await claim(DEDICATED, 700, store)), ...(await claim(SHARED, 300, store))];
+    const shared = await start("shared", [SHARED, DEDICATED]);
+    expect(await until(() => countBy("shared") > 150)).toBe(true);
+
+    const own = await start("own", [DEDICATED], DEDICATED);
+    shared.configure([SHARED]);
+    const before = countBy("own");
+    expect(await until(() => countBy("own") > before + 150)).toBe(true);
+
+    shared.configure([SHARED, DEDICATED]);
+    await own.worker.stop();
+    expect(await until(() => delivered.size === ids.length)).toBe(true);
+    await sleep(300);
+    expect([...delivered.values()].filter((by) => by.length !== 1)).toEqual([]);
+    expect([...delivered.keys()].toSorted()).toEqual(ids.toSorted());
+  });
+
+  test("a route's own workers put tickets of shared destinations into the shared queue", async () => {
+    const store = await gateway();
+    await start("own", [DEDICATED], DEDICATED);
+    const [id = ""] = await claim(SHARED, 1, store);
+    expect(await until(async () => (await ticketsIn()).length > 0, 8_000)).toBe(true);
+    expect(await ticketsIn()).toEqual([`${SHARED}/orders`]);
+    expect(delivered.size).toBe(0);
+    await start("shared", [SHARED]);
+    expect(await until(() => delivered.has(id), 5_000)).toBe(true);
+  });
+
+  test("shared workers put tickets of a route with its own workers into that queue, as long as those are there", async () => {
+    const store = await gateway();
+    const own = await start("own", [DEDICATED], DEDICATED);
+    await start("shared", [SHARED]);
+    await sleep(1_200);
+    own.configure([]);
+    await own.worker.stop();
+    await claim(DEDICATED, 1, store);
+    expect(await until(async () => (await ticketsIn(DEDICATED)).length > 0, 8_000)).toBe(true);
+    expect(await ticketsIn(DEDICATED)).toEqual([`${DEDICATED}/orders`]);
+  });
+
+  test("a ticket that came to workers without its route goes to those who have it, at once", async () => {
+    const store = await gateway();
+    const shared = await start("shared", [SHARED, DEDICATED]);
+    shared.configure([SHARED]);
+    await start("own", [DEDICATED], DEDICATED);
+    await sleep(1_200);
+    const [id = ""] = await claim(DEDICATED, 1, store);
+    const queue = new Queue(ticketQueue(), {
+      connection: redis.client({ maxRetriesPerRequest: null }),
+      prefix: tagOf(scope),
+    });
+    await redis.client().del(`${tagOf(scope)}:busy`);
+    await queue.add("drain", { d: `${DEDICATED}/orders`, g: 7, s: 0 }, { jobId: "stray#0#7", removeOnComplete: true });
+    expect(await until(() => delivered.has(id), 3_000)).toBe(true);
+    await queue.close();
+  });
+
+  test("looks no more at a destination that has nothing", async () => {
+    await start("shared", [SHARED]);
+    const admin = redis.client();
+    await admin.zadd(`${tagOf(scope)}:busy`, 1, `${DEDICATED}/gone`);
+    expect(
+      await until(async () => (await admin.zscore(`${tagOf(scope)}:busy`, `${DEDICATED}/gone`)) === null, 5_000),
+    ).toBe(true);
+    expect(await ticketsIn()).toEqual([]);
+  });
+
+  test("a queue that nobody serves any more can be emptied, and its events come through the other", async () => {
+    const store = await gateway();
+    const own = await start("own", [DEDICATED], DEDICATED);
+    const shared = await start("shared", [SHARED]);
+    await sleep(1_200);
+    await own.worker.stop();
+    const [id = ""] = await claim(DEDICATED, 1, store);
+    expect(await until(async () => (await ticketsIn(DEDICATED)).length > 0, 8_000)).toBe(true);
+    await store.retireTickets(scope, DEDICATED);
+    expect(await ticketsIn(DEDICATED)).toEqual([]);
+    shared.configure([SHARED, DEDICATED]);
+    expect(await until(() => delivered.has(id), 8_000)).toBe(true);
+  });
+});
