@@ -6,6 +6,7 @@ import { type Command, type Io, UsageError } from "./cli/command.ts";
 const COMMANDS: ReadonlyMap<string, () => Promise<{ readonly command: Command }>> = new Map([
   ["dev", () => import("./cli/dev.ts")],
   ["gateway", () => import("./cli/gateway.ts")],
+  ["worker", () => import("./cli/worker.ts")],
   ["send", () => import("./cli/send.ts")],
   ["verify", () => import("./cli/verify.ts")],
   ["trace", () => import("./cli/trace.ts")],

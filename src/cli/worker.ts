@@ -1,0 +1,26 @@
+import { ClusterWorker } from "../delivery/cluster/cluster-worker.ts";
+import { createHttpAttempt } from "../delivery/http-attempt.ts";
+import { HttpSender } from "../egress/http-sender.ts";
+import { portOf } from "../lib/listen.ts";
+import { createLogger } from "../observability/logger.ts";
+import { createMetrics } from "../observability/metrics.ts";
+import { roleCommand } from "./role.ts";
+
+/** `davit worker`: delivers the events of a namespace, or of one route. */
+export const command = roleCommand({
+  name: "worker",
+  summary: "deliver the events of a namespace in a cluster",
+  about: `Drains the destinations that its config names: delivers, retries, dead-letters. The controller writes the config; a change of it takes
+effect at once. SIGTERM: takes nothing more, and ends when what is under way has been settled, after 75 seconds at most.`,
+  async start(config) {
+    const logger = createLogger("worker", { level: config.logLevel }).child({ namespace: config.worker.namespace });
+    const sender = new HttpSender();
+    const worker = new ClusterWorker({ config, attempt: createHttpAttempt(sender), metrics: createMetrics(), logger });
+    await worker.start();
+    logger.info({ adminPort: portOf(worker.admin) }, "worker runs");
+    return async () => {
+      await worker.stop();
+      await sender.close();
+    };
+  },
+});
