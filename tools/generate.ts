@@ -4,6 +4,7 @@ import { configDoc } from "./generators/config-doc.ts";
 import { crdTypes } from "./generators/crd-types.ts";
 import type { Generator } from "./generators/generator.ts";
 import { metricsDoc } from "./generators/metrics-doc.ts";
+import { redisUsersDoc } from "./generators/redis-users-doc.ts";
 import { runGenerators } from "./generators/run.ts";
 import { valuesSchema } from "./generators/values-schema.ts";
 import { CRD_FILES } from "../src/api/crd.ts";
@@ -13,6 +14,7 @@ export const generators: readonly Generator[] = [
   crdTypes("WebhookRoute", "src/api/generated/webhook-route.ts"),
   metricsDoc,
   configDoc,
+  redisUsersDoc,
   valuesSchema,
   ...Object.values(CRD_FILES).map((name) => chartCrd(`crds/${name}`)),
 ];

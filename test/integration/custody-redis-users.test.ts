@@ -4,15 +4,14 @@ import { destinationPolicy, newEvent, routePolicy, settlement } from "../../src/
 import { connect } from "../../src/custody/redis/connection.ts";
 import { Incarnation } from "../../src/custody/redis/incarnation.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
+import { aclRules } from "../../src/custody/redis/user-rules.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 
 const SCOPE = { instance: "default", namespace: "shop" };
 const TAG = "davit:default:{shop}";
 
-/** The rules of the contract for a worker's user; a gateway also reads its settings and waits for replicas. */
-const WORKER_RULES =
-  `~${TAG}:* resetchannels &${TAG}:* -@all +@read +@write +@blocking +@connection +@pubsub +eval +evalsha ` +
-  "-@dangerous -function +info +time +cluster|slots +cluster|info -select -scan -randomkey -dbsize";
+const WORKER_RULES = aclRules({ role: "worker", ...SCOPE }).join(" ");
+const GATEWAY_RULES = aclRules({ role: "gateway", ...SCOPE }).join(" ");
 
 describe("custody under least privilege", () => {
   let redis: TestRedis;
@@ -40,7 +39,7 @@ describe("custody under least privilege", () => {
   };
 
   test("a worker's user runs every script, takes tickets and gets hints", async () => {
-    const gateway = await open(await user("gateway", `${WORKER_RULES} +config|get +wait`));
+    const gateway = await open(await user("gateway", GATEWAY_RULES));
     expect(gateway.health()).toMatchObject({ up: true, durable: { ok: true, source: "verified" } });
     const worker = await open(await user("worker", WORKER_RULES));
     await worker.selfTest(SCOPE);

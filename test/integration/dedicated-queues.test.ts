@@ -3,6 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Queue } from "bullmq";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { newEvent, routePolicy } from "../../src/custody/conformance/fixtures.ts";
+import { connect } from "../../src/custody/redis/connection.ts";
+import { Janitor } from "../../src/custody/redis/janitor.ts";
 import { tagOf, ticketQueue } from "../../src/custody/redis/keys.ts";
 import { RedisStore, type OutboxOptions } from "../../src/custody/redis/store.ts";
 import type { Attempt } from "../../src/delivery/attempt.ts";
@@ -145,27 +147,38 @@ describe("workers of one route beside shared ones", () => {
     const store = await gateway();
     const shared = await start("shared", [SHARED, DEDICATED]);
     shared.configure([SHARED]);
-    await start("own", [DEDICATED], DEDICATED);
-    await sleep(1_200);
-    const [id = ""] = await claim(DEDICATED, 1, store);
-    const queue = new Queue(ticketQueue(), {
-      connection: redis.client({ maxRetriesPerRequest: null }),
-      prefix: tagOf(scope),
-    });
-    await redis.client().del(`${tagOf(scope)}:busy`);
+    const admin = redis.client({ maxRetriesPerRequest: null });
+    await admin.zadd(`${tagOf(scope)}:dedicated`, Date.now(), DEDICATED);
+    await claim(DEDICATED, 1, store);
+    await admin.del(`${tagOf(scope)}:busy`);
+    const queue = new Queue(ticketQueue(), { connection: admin, prefix: tagOf(scope) });
     await queue.add("drain", { d: `${DEDICATED}/orders`, g: 7, s: 0 }, { jobId: "stray#0#7", removeOnComplete: true });
-    expect(await until(() => delivered.has(id), 3_000)).toBe(true);
     await queue.close();
+    expect(await until(async () => (await ticketsIn(DEDICATED)).length === 1, 2_500)).toBe(true);
   });
 
-  test("looks no more at a destination that has nothing", async () => {
-    await start("shared", [SHARED]);
+  test("the janitor looks no more at a destination that has nothing", async () => {
     const admin = redis.client();
     await admin.zadd(`${tagOf(scope)}:busy`, 1, `${DEDICATED}/gone`);
-    expect(
-      await until(async () => (await admin.zscore(`${tagOf(scope)}:busy`, `${DEDICATED}/gone`)) === null, 5_000),
-    ).toBe(true);
-    expect(await ticketsIn()).toEqual([]);
+    const client = connect(redis.url, { enableOfflineQueue: true });
+    const janitor = new Janitor(client, tagOf(scope), { policies: () => [] });
+    const tickets: string[] = [];
+    janitor.start(async ({ destination }) => void tickets.push(destination));
+    await janitor.pass();
+    janitor.stop();
+    client.disconnect();
+    expect(tickets).toEqual([]);
+    expect(await admin.zcard(`${tagOf(scope)}:busy`)).toBe(0);
+  });
+
+  test("a postponed ticket of a destination that has nothing ends for good", async () => {
+    const store = await gateway();
+    const outbox = store.outbox(scope, { policies: () => [] });
+    const [waiting = ""] = await claim(DEDICATED, 1, store);
+    await outbox.postpone({ destination: `${DEDICATED}/gone`, generation: 0, slot: 0 }, 5_000);
+    await outbox.postpone({ destination: `${DEDICATED}/orders`, generation: 0, slot: 0 }, 5_000);
+    expect(waiting).not.toBe("");
+    expect(await redis.client().zrange(`${tagOf(scope)}:busy`, 0, -1)).toEqual([`${DEDICATED}/orders`]);
   });
 
   test("a queue that nobody serves any more can be emptied, and its events come through the other", async () => {
