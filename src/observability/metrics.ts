@@ -75,6 +75,12 @@ export function createMetrics(registry: Registry = new Registry()) {
       "Time until the previous key of a route ends",
       ROUTE,
     ),
+    routeReady: gauge("route_ready", "1 while a route's condition Ready is true, else 0", ROUTE),
+    sweepHeld: gauge(
+      "sweep_held_objects",
+      "Objects without a route that are left alone because they are suspiciously many; look at the controller's log",
+      ["what"],
+    ),
     orphanedEvents: gauge("orphaned_events", "Events of deleted routes that wait on their shelf", ROUTE),
     routeInfo: gauge("route_info", "Always 1; labels describe the route", [...ROUTE, "verification", "dedupe"]),
     redisUp: gauge("redis_up", "1 while Redis answers and takes writes", []),

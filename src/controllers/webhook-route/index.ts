@@ -1,0 +1,200 @@
+import type { Config } from "../../config/schema.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { SECRETS } from "../../kube/core-types.ts";
+import type { EventRecorder } from "../../kube/event-recorder.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../observability/logger.ts";
+import type { Metrics } from "../../observability/metrics.ts";
+import { routesNamespace } from "../../api/names.ts";
+import { Controller } from "../../runtime/controller.ts";
+import type { Manager } from "../../runtime/manager.ts";
+import type { Reconcile } from "../../runtime/reconcile.ts";
+import { resync } from "../../runtime/resync.ts";
+import { WorkQueue } from "../../runtime/work-queue.ts";
+import { Children } from "./children.ts";
+import { HostReconciler } from "./host-reconciler.ts";
+import { hostKey } from "./ingress.ts";
+import { connectWatches } from "./mappings.ts";
+import type { Observations, Operator } from "./operator.ts";
+import { Publications } from "./publications.ts";
+import { Publisher } from "./publisher.ts";
+import { RouteReconciler } from "./reconciler.ts";
+import { ensureReleaseKey } from "./release-key.ts";
+import { SigningRings } from "./rings.ts";
+import { RouteIndex } from "./route-index.ts";
+import { ServingGateways } from "./serving.ts";
+import { type ShelfKeeper, ShelfReconciler } from "./shelf-reconciler.ts";
+import { Sweep } from "./sweep.ts";
+import { TenantSecrets } from "./tenant-secrets.ts";
+import { createWatches, type Watches } from "./watches.ts";
+import { WorkerReconciler } from "./worker-reconciler.ts";
+
+/** Every key is looked at again at least this often, ms: the net under missed events. */
+const RESYNC_MS = 600_000;
+/** Changes of a namespace's routes come together: workers are made so once they have settled for this long, ms. */
+const WORKERS_SETTLE_MS = 100;
+/** The same for hosts, whose objects grow with each route. */
+const HOSTS_SETTLE_MS = 100;
+/** Objects of a host are written at most this often, ms. */
+const HOSTS_INTERVAL_MS = 1_000;
+
+type QueueName = "routes" | "workers" | "hosts" | "shelves";
+
+export interface WebhookRouteControllersOptions {
+  readonly config: Config;
+  /** Its writes ask the fence of the leader; reads and watches go without. */
+  readonly client: KubeClient;
+  readonly events: Pick<EventRecorder, "record">;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  /** Default: nothing is known beside what the API server tells. */
+  readonly observations?: Observations;
+  /** Default: events of deleted routes stay where they are. */
+  readonly shelves?: ShelfKeeper;
+}
+
+/** The four controllers of WebhookRoutes over their shared caches: `routes`, `workers`, `hosts`, `shelves`. */
+export class WebhookRouteControllers {
+  readonly operator: Operator;
+  readonly watches: Watches;
+  readonly #options: WebhookRouteControllersOptions;
+  readonly #queues: Readonly<Record<QueueName, WorkQueue>>;
+  readonly #sweep: Sweep;
+  readonly #hostsAt = new Map<string, number>();
+  #releaseKey: Buffer | undefined;
+
+  constructor(options: WebhookRouteControllersOptions) {
+    const { config, client, metrics, logger, clock } = options;
+    this.#options = options;
+    const queue = (name: string) => new WorkQueue({ name, metrics });
+    this.#queues = {
+      routes: queue("routes"),
+      workers: queue("workers"),
+      hosts: queue("hosts"),
+      shelves: queue("shelves"),
+    };
+    this.watches = createWatches({ config, transport: client.transport, metrics, logger });
+    this.operator = this.#createOperator();
+    this.#sweep = new Sweep(this.operator, { metrics, isSynced: () => this.#isSynced(), clock });
+    connectWatches(this.watches, this.operator);
+  }
+
+  /** Adds caches and controllers to a manager that does not run yet. */
+  register(manager: Manager): void {
+    const { routes, namespaces, entries, pods, leases } = this.watches;
+    for (const cache of [routes, namespaces, entries, pods, leases]) manager.require(cache);
+    manager.alongside(async (signal) => {
+      this.#startKindCaches(signal);
+      await aborted(signal);
+    });
+    manager.whileLeading((signal) => this.#lead(signal));
+  }
+
+  async #lead(signal: AbortSignal): Promise<void> {
+    const { config, client } = this.#options;
+    this.#releaseKey = await ensureReleaseKey(client.resource(SECRETS), config);
+    this.#queueEverything();
+    const { routes, workers, hosts } = this.#queues;
+    resync({ queue: routes, keys: () => this.operator.routes.keys(), periodMs: RESYNC_MS }, signal);
+    resync({ queue: workers, keys: () => this.#sweep.scopes(), periodMs: RESYNC_MS }, signal);
+    resync({ queue: hosts, keys: () => config.gateway.hosts.map(hostKey), periodMs: RESYNC_MS }, signal);
+    await Promise.all([...this.#controllers().map((controller) => controller.run(signal)), this.#sweep.run(signal)]);
+  }
+
+  /** What no event of this process told of: objects of routes that went while nobody led. */
+  #queueEverything(): void {
+    const { enqueue } = this.operator;
+    for (const key of this.operator.routes.keys()) enqueue.route(key);
+    for (const scope of this.#sweep.scopes()) enqueue.workers(scope);
+    for (const host of this.#options.config.gateway.hosts) enqueue.host(hostKey(host));
+    for (const namespace of this.#sweep.namespaces()) enqueue.shelves(namespace);
+  }
+
+  #controllers(): Controller[] {
+    const { config, shelves } = this.#options;
+    const routes = new RouteReconciler(this.operator);
+    const workers = new WorkerReconciler(this.operator);
+    const hosts = new HostReconciler(this.operator);
+    const all = [
+      this.#controller("routes", config.controller.concurrency, (key, signal) => routes.reconcile(key, signal)),
+      this.#controller("workers", 4, (key, signal) => workers.reconcile(key, signal)),
+      this.#controller("hosts", 2, (key, signal) => {
+        this.#hostsAt.set(key, this.#options.clock.monotonic());
+        return hosts.reconcile(key, signal);
+      }),
+    ];
+    if (shelves === undefined) return all;
+    const reconciler = new ShelfReconciler(this.operator, shelves);
+    return [...all, this.#controller("shelves", 2, (key, signal) => reconciler.reconcile(key, signal))];
+  }
+
+  #controller(name: QueueName, concurrency: number, reconcile: Reconcile): Controller {
+    const { metrics, logger } = this.#options;
+    return new Controller({ name, queue: this.#queues[name], reconcile, concurrency, metrics, logger });
+  }
+
+  #createOperator(): Operator {
+    const { config, client, clock, logger, events, observations = NOTHING_OBSERVED } = this.#options;
+    const secrets = client.resource(SECRETS);
+    const publications = new Publications();
+    const namespace = routesNamespace(config.release);
+    const { routes, workers, shelves } = this.#queues;
+    return {
+      config,
+      clock,
+      logger,
+      client,
+      events,
+      observations,
+      publications,
+      routes: new RouteIndex(),
+      unreached: new Map(),
+      namespace: (name) => this.watches.namespaces.store.get(name),
+      secrets: new TenantSecrets({ metadata: this.watches.tenantSecrets, client: secrets }),
+      publisher: new Publisher({ secrets, publications, clock, instance: config.instance, namespace }),
+      rings: new SigningRings({ secrets, instance: config.instance }),
+      gateways: new ServingGateways(clock),
+      children: new Children({ client, caches: this.watches.children, logger }),
+      releaseKey: () => this.#releaseKey ?? Buffer.alloc(0),
+      enqueue: {
+        route: (key) => routes.add(key),
+        workers: (key) => workers.addAfter(key, WORKERS_SETTLE_MS),
+        host: (key) => this.#queueHost(key),
+        shelves: (key) => shelves.addAfter(key, WORKERS_SETTLE_MS),
+      },
+    };
+  }
+
+  #queueHost(key: string): void {
+    const since = this.#options.clock.monotonic() - (this.#hostsAt.get(key) ?? Number.NEGATIVE_INFINITY);
+    this.#queues.hosts.addAfter(key, Math.max(HOSTS_SETTLE_MS, HOSTS_INTERVAL_MS - since));
+  }
+
+  #startKindCaches(signal: AbortSignal): void {
+    const { rings, tenantSecrets, children } = this.watches;
+    const caches = [rings, tenantSecrets, ...[...children.values()].map(({ cache }) => cache)];
+    for (const cache of caches) cache.start(signal);
+    const { config } = this.#options;
+    const own = config.redis.users === "Shared" ? [config.namespace] : [];
+    for (const namespace of [...own, ...config.rbac.namespaces]) {
+      rings.want(namespace);
+      this.operator.children.want(namespace);
+    }
+  }
+
+  #isSynced(): boolean {
+    const { rings, tenantSecrets, children } = this.watches;
+    const caches = [rings, tenantSecrets, ...[...children.values()].map(({ cache }) => cache)];
+    return caches.every(({ isSynced }) => isSynced);
+  }
+}
+
+const NOTHING_OBSERVED: Observations = { of: () => ({}) };
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,59 @@
+import type { Config } from "../../config/schema.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Namespace } from "../../kube/core-types.ts";
+import type { EventRecorder } from "../../kube/event-recorder.ts";
+import type { Live } from "../../kube/objects.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../observability/logger.ts";
+import type { Children } from "./children.ts";
+import type { Publications } from "./publications.ts";
+import type { Publisher } from "./publisher.ts";
+import type { SigningRings } from "./rings.ts";
+import type { RouteIndex } from "./route-index.ts";
+import type { ServingGateways } from "./serving.ts";
+import type { RouteStatusInput } from "./status-input.ts";
+import type { TenantSecrets } from "./tenant-secrets.ts";
+
+/** Queues the keys of the controllers. */
+export interface Enqueue {
+  /** `namespace/name` of a route. */
+  route(key: string): void;
+  /** `scopeKey` of workers. */
+  workers(key: string): void;
+  /** `hostKey` of an entry of `gateway.hosts`. */
+  host(key: string): void;
+  /** A namespace whose shelves are to be looked at. */
+  shelves(namespace: string): void;
+}
+
+/** What other processes know of a route: all optional, a controller works without. */
+export interface Observations {
+  /** Backlog, circuits and so on of a route by its key, as far as they are known. */
+  of(
+    route: string,
+  ): Pick<RouteStatusInput, "queue" | "backlog" | "circuits" | "isVerificationFailing" | "isAckBudgetAtRisk">;
+}
+
+/** What the controllers of WebhookRoutes share: what is known of the cluster, and the ways to change it. */
+export interface Operator {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Its writes ask the fence of the leader. */
+  readonly client: KubeClient;
+  readonly events: Pick<EventRecorder, "record">;
+  readonly routes: RouteIndex;
+  readonly namespace: (name: string) => Live<Namespace> | undefined;
+  readonly secrets: TenantSecrets;
+  readonly publications: Publications;
+  readonly publisher: Publisher;
+  readonly rings: SigningRings;
+  readonly gateways: ServingGateways;
+  readonly children: Children;
+  /** Random bytes of the release, for the ids of keys. */
+  readonly releaseKey: () => Buffer;
+  readonly enqueue: Enqueue;
+  /** Routes that are published and not yet served by every gateway: key → `seq`. */
+  readonly unreached: Map<string, number>;
+  readonly observations: Observations;
+}

@@ -1,0 +1,152 @@
+import { entrySecretName, type WorkerScope } from "../../api/names.ts";
+import { DEPLOYMENTS } from "../../kube/core-types.ts";
+import { type Live, refOf } from "../../kube/objects.ts";
+import type { ReconcileResult } from "../../runtime/reconcile.ts";
+import type { RouteEntry } from "../../routes/entry.ts";
+import { withSigningKeys } from "../../routes/signing-keys.ts";
+import { type ChildKind, WORKER_KINDS } from "./child-kinds.ts";
+import { childScope } from "./child-scope.ts";
+import type { DesiredObject } from "./desired-object.ts";
+import type { Operator } from "./operator.ts";
+import { entryIn } from "./publications.ts";
+import { HAND_OVER_MANAGER, handOverPatch, liveReplicas, type ReplicaPlan, replicaPlan } from "./replica-plan.ts";
+import { type RouteObject, signingRef } from "./route-index.ts";
+import { WEBHOOK_ROUTES } from "./route-types.ts";
+import { workerPlace } from "./worker-place.ts";
+import { scopeKey, scopeOf, scopeOfRoute } from "./worker-scope.ts";
+import { workerSizing } from "./worker-sizing.ts";
+import { deniedSecrets } from "./worker-refusals.ts";
+import { dedicatedOf } from "./worker-state.ts";
+import { workerObjects } from "./workers.ts";
+
+/** Caches that are not complete yet are looked at again after this long, ms. */
+const SYNC_POLL_MS = 200;
+
+/** Makes the workers of one scope so: a namespace's shared ones, or those of a route with `worker.dedicated`. */
+export class WorkerReconciler {
+  readonly #operator: Operator;
+
+  constructor(operator: Operator) {
+    this.#operator = operator;
+  }
+
+  /** @param key of `scopeKey` */
+  async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const { children, config } = this.#operator;
+    const scope = scopeOf(key);
+    const home = this.#operator.namespace(scope.namespace);
+    if (home?.metadata.deletionTimestamp !== undefined) return {};
+    const state = children.state(workerPlace(scope, config).namespace, WORKER_KINDS);
+    if (state === "Syncing") return { requeueAfterMs: SYNC_POLL_MS };
+    // The routes say so, and a watch that works again looks anew.
+    if (state === "Refused") return {};
+    const routes = this.#routesOf(scope);
+    if (routes.length === 0) return this.#remove(scope, signal);
+    return this.#apply(scope, routes, signal);
+  }
+
+  async #apply(scope: WorkerScope, routes: readonly RouteEntry[], signal: AbortSignal): Promise<ReconcileResult> {
+    const { children, config, clock } = this.#operator;
+    const route = this.#routeOf(scope);
+    const dedicated = dedicatedOf(route);
+    const place = workerPlace(scope, config, route?.metadata.uid);
+    const cached = children.get("Deployment", place.namespace, place.name);
+    const { wanted } = workerSizing(scope, config, dedicated);
+    const replicas = replicaPlan(liveReplicas(cached), wanted, clock.now());
+    if (replicas.handOver !== undefined) await this.#handOver(place, replicas, signal);
+    const desired = workerObjects({
+      scope,
+      release: config,
+      routes,
+      dedicated,
+      ownerUid: route?.metadata.uid,
+      replicas,
+      hasKeda: children.isAvailable("ScaledObject"),
+      deniedSecrets: deniedSecrets(dedicated, (name) => this.#operator.secrets.labelsOf(scope.namespace, name)),
+    });
+    for (const object of desired) await children.ensure(object, signal);
+    await this.#prune(scope, desired, signal);
+    return replicas.againInMs === undefined ? {} : { requeueAfterMs: replicas.againInMs };
+  }
+
+  /** The number that is live now, not the one of the cache: an autoscaler may just have changed it. */
+  async #handOver(
+    ref: { readonly namespace: string; readonly name: string },
+    { handOver = 1 }: ReplicaPlan,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { namespace, name } = ref;
+    const live = await this.#operator.client.resource(DEPLOYMENTS).find({ namespace, name }, { signal });
+    const patch = handOverPatch({ namespace, name }, live?.spec?.replicas ?? handOver);
+    await this.#operator.children.applyAs(HAND_OVER_MANAGER, patch, signal);
+  }
+
+  /** Workers without routes go, when the API server confirms that there is none. */
+  async #remove(scope: WorkerScope, signal: AbortSignal): Promise<ReconcileResult> {
+    const children = this.#childrenOf(scope);
+    if (children.length === 0 || this.#isAwaited(scope)) return {};
+    if (await this.#mayHaveRoutes(scope, signal)) return { requeueAfterMs: 1_000 };
+    for (const { kind, object } of children) await this.#operator.children.remove(kind, object, signal);
+    return {};
+  }
+
+  /** A route that is not published yet may be about to need these workers, and comes back here when it is. */
+  #isAwaited(scope: WorkerScope): boolean {
+    const { routes, publications, config } = this.#operator;
+    const key = scopeKey(scope);
+    return routes.ofNamespace(scope.namespace).some((route) => {
+      const { namespace, name } = refOf(route);
+      const isPublished =
+        entryIn(publications.get(entrySecretName(config.instance, namespace ?? "", name))) !== undefined;
+      if (isPublished) return false;
+      const dedicated = dedicatedOf(routes.get(route)) !== undefined;
+      return key === (dedicated ? route : scope.namespace);
+    });
+  }
+
+  /** Asked of the API server itself: a cache that is wrong must not end anybody's workers. */
+  async #mayHaveRoutes(scope: WorkerScope, signal: AbortSignal): Promise<boolean> {
+    const { client, routes } = this.#operator;
+    const resource = client.resource(WEBHOOK_ROUTES);
+    const isUnknown = ({ metadata }: Live<RouteObject>) =>
+      routes.get(`${metadata.namespace}/${metadata.name}`) === undefined;
+    const isMine = ({ spec }: Live<RouteObject>) => (spec.instance ?? "default") === this.#operator.config.instance;
+    if ("route" in scope) {
+      const live = await resource.find({ namespace: scope.namespace, name: scope.route }, { signal });
+      return live !== undefined && isMine(live) && isUnknown(live);
+    }
+    const { items } = await resource.list(scope.namespace, { signal });
+    return items.some((live) => isMine(live) && isUnknown(live));
+  }
+
+  async #prune(scope: WorkerScope, desired: readonly DesiredObject[], signal: AbortSignal): Promise<void> {
+    const wanted = new Set(desired.map(({ kind, metadata }) => `${kind}/${metadata.name}`));
+    for (const { kind, object } of this.#childrenOf(scope)) {
+      if (!wanted.has(`${kind}/${object.metadata.name}`)) await this.#operator.children.remove(kind, object, signal);
+    }
+  }
+
+  #childrenOf(scope: WorkerScope): { readonly kind: ChildKind; readonly object: Live }[] {
+    const { children, config } = this.#operator;
+    const key = scopeKey(scope);
+    return [...children.list(workerPlace(scope, config).namespace)].filter(({ object }) => childScope(object) === key);
+  }
+
+  #routeOf(scope: WorkerScope): Live<RouteObject> | undefined {
+    return "route" in scope ? this.#operator.routes.get(`${scope.namespace}/${scope.route}`) : undefined;
+  }
+
+  /** Entries of the scope with their signing keys. */
+  #routesOf(scope: WorkerScope): RouteEntry[] {
+    const { publications, routes, rings } = this.#operator;
+    const key = scopeKey(scope);
+    return publications.inNamespace(scope.namespace).flatMap((secret) => {
+      const entry = entryIn(secret);
+      if (entry === undefined || scopeKey(scopeOfRoute(entry)) !== key) return [];
+      const route = routes.get(`${entry.namespace}/${entry.name}`);
+      const ref = route === undefined ? undefined : signingRef(route);
+      const keys = ref === undefined ? undefined : rings.get({ namespace: entry.namespace, ...ref })?.keys;
+      return [keys === undefined ? entry : withSigningKeys(entry, keys)];
+    });
+  }
+}
