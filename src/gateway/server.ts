@@ -98,14 +98,14 @@ export function createGateway(options: GatewayOptions): Gateway {
   });
   const seen = answerConnectionErrors(server);
   const front = frontOf(options, ingest);
-  server.on("request", (request, response) => {
+  const take = (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) => {
     seen(response);
-    front(request, response, false);
-  });
-  server.on("checkContinue", (request, response) => {
-    seen(response);
-    front(request, response, true);
-  });
+    // Whatever the answer is: the sender's next request goes to another process.
+    if (draining) response.shouldKeepAlive = false;
+    front(request, response, expectsContinue);
+  };
+  server.on("request", (request, response) => take(request, response, false));
+  server.on("checkContinue", (request, response) => take(request, response, true));
   server.on("checkExpectation", (request, response) => {
     seen(response);
     sendRefusal(request, response, REFUSALS.ExpectationFailed);
