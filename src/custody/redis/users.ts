@@ -70,7 +70,7 @@ export class RedisUsers {
     await node.acl("SETUSER", name, "reset", "on", ...hashesOf(user).map((hash) => `#${hash}`), ...rules);
     const after = describe(await node.acl("GETUSER", name));
     if (after !== undefined) this.#canonical.set(key, after.commands);
-    return before?.fingerprint !== after?.fingerprint || before?.commands !== after?.commands;
+    return JSON.stringify(before) !== JSON.stringify(after);
   }
 
   async #prune(node: AclNode, users: readonly RedisUser[]): Promise<readonly string[]> {
