@@ -8,11 +8,10 @@ function isCidr(text: string): boolean {
   return isIPv6(address) && !address.includes("%") && Number(bits) <= 128;
 }
 
-/** RFC 3339 §5.6 with upper-case T and Z, as Kubernetes writes it. */
+/** RFC 3339 §5.6 with upper-case T and Z, as Kubernetes writes it; the day must exist, which `Date.parse` does not demand. */
 function isDateTime(text: string): boolean {
-  return (
-    /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/.test(text) && !Number.isNaN(Date.parse(text))
-  );
+  const [, date = "", day] = /^(\d{4}-\d{2}-(\d{2}))T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/.exec(text) ?? [];
+  return !Number.isNaN(Date.parse(text)) && new Date(`${date}T00:00:00Z`).getUTCDate() === Number(day);
 }
 
 /**

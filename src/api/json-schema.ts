@@ -27,7 +27,9 @@ const COPIED = [
 export function toJsonSchema(schema: StructuralSchema, name = ""): JsonSchema {
   const out: JsonSchema = {};
   for (const key of COPIED) if (schema[key] !== undefined) out[key] = schema[key];
-  if (schema["x-kubernetes-int-or-string"] === true) out["type"] = ["integer", "string"];
+  // A number beyond 64 bits is no integer for the API server.
+  if (schema["x-kubernetes-int-or-string"] === true)
+    Object.assign(out, { type: ["integer", "string"], format: "int64" });
   if (schema.items !== undefined) out["items"] = toJsonSchema(schema.items);
   if (schema.properties !== undefined) out["properties"] = mapValues(schema.properties, toJsonSchema);
   if (schema.type === "object" && name !== "metadata") {

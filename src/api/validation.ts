@@ -9,7 +9,7 @@ import { API_VERSION } from "./names.ts";
 import { checkImplemented } from "./not-implemented.ts";
 import { hasErrors, type Problem } from "./problem.ts";
 import { checkSchema, isUnknownField } from "./schema-check.ts";
-import { withSchemaDefaults } from "./schema-defaults.ts";
+import { withoutNulls, withSchemaDefaults } from "./schema-defaults.ts";
 import { checkSemantics } from "./semantics.ts";
 
 export interface ValidateOptions {
@@ -31,7 +31,8 @@ export interface Validation {
  * Checks a WebhookRoute the way the API server and the controller do together: schema, CEL rules, then what only Davit can tell. Semantic
  * checks run on an object that the schema accepts.
  */
-export function validateRoute(object: unknown, options: ValidateOptions = {}): Validation {
+export function validateRoute(manifest: unknown, options: ValidateOptions = {}): Validation {
+  const object = withoutNulls(crdSchema("WebhookRoute"), manifest);
   const structural = checkStructure(object, options.previous);
   if (!isRoute(object, structural)) return { problems: structural };
   const route = object;
@@ -48,13 +49,14 @@ function isRoute(object: unknown, structural: readonly Problem[]): object is Web
 }
 
 /** The part that the API server checks by itself. */
-export function checkStructure(object: unknown, previous?: unknown): Problem[] {
-  const header = checkHeader(object);
+export function checkStructure(manifest: unknown, previous?: unknown): Problem[] {
+  const header = checkHeader(manifest);
   if (header.length > 0) return header;
   const schema = crdSchema("WebhookRoute");
+  const object = withoutNulls(schema, manifest);
   const problems = checkSchema("WebhookRoute", object);
   const invalid = problems.filter((problem) => !isUnknownField(problem)).map((problem) => problem.path);
-  const old = previous === undefined ? undefined : withSchemaDefaults(schema, previous);
+  const old = previous === undefined ? undefined : withSchemaDefaults(schema, withoutNulls(schema, previous));
   return [...problems, ...checkRules(schema, withSchemaDefaults(schema, object), old, invalid)];
 }
 
