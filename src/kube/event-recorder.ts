@@ -94,7 +94,9 @@ export class EventRecorder {
   /** Writes what waits, series included, for at most `withinMs`. Never rejects. */
   async flush(withinMs = WRITE_TIMEOUT_MS): Promise<void> {
     for (const series of this.#delayed.keys()) this.#enqueue(series);
-    await Promise.race([this.#writing, sleep(this.#timers, withinMs)]);
+    const written = new AbortController();
+    await Promise.race([this.#writing, sleep(this.#timers, withinMs, written.signal)]);
+    written.abort();
   }
 
   #enqueue(series: EventSeries): void {

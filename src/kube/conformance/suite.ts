@@ -9,14 +9,26 @@ import { watchingConformance } from "./watching.ts";
 
 /** What the client does on any Kubernetes API server: the fake one and the real one. */
 export function kubeConformance(server: () => ConformanceServer): void {
-  describe("calls", () => callsConformance(server));
-  describe("server-side apply", () => applyConformance(server));
-  describe("list and watch", () => watchingConformance(server));
-  describe("leader election", () => electionConformance(server));
-  describe("events", () => eventsConformance(server));
+  describe("calls", () => {
+    callsConformance(server);
+  });
+  describe("server-side apply", () => {
+    applyConformance(server);
+  });
+  describe("list and watch", () => {
+    watchingConformance(server);
+  });
+  describe("leader election", () => {
+    electionConformance(server);
+  });
+  describe("events", () => {
+    eventsConformance(server);
+  });
 }
 
 /** What it survives on a server that can be harmed. */
 export function kubeFaultConformance(server: () => FaultyServer): void {
-  describe("faults", () => faultsConformance(server));
+  describe("faults", () => {
+    faultsConformance(server);
+  });
 }
