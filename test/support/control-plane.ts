@@ -22,7 +22,7 @@ export type { ControlPlaneOptions } from "./control-plane/flags.ts";
 const READY_MS = 60_000;
 const DRAIN_MS = 5_000;
 /** A port found free may be taken before its server binds it. */
-const ATTEMPTS = 3;
+const ATTEMPTS = 2;
 
 /** A Kubernetes control plane of a test's own: etcd, kube-apiserver and kube-controller-manager on 127.0.0.1, without nodes. */
 export class ControlPlane extends Cluster {
