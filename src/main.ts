@@ -5,6 +5,7 @@ import { type Command, type Io, UsageError } from "./cli/command.ts";
 /** Every subcommand, loaded when it is needed: the gateway must not pay for what another role imports. */
 const COMMANDS: ReadonlyMap<string, () => Promise<{ readonly command: Command }>> = new Map([
   ["dev", () => import("./cli/dev.ts")],
+  ["controller", () => import("./cli/controller.ts")],
   ["gateway", () => import("./cli/gateway.ts")],
   ["worker", () => import("./cli/worker.ts")],
   ["send", () => import("./cli/send.ts")],

@@ -1,0 +1,155 @@
+import type { Config } from "../../config/schema.ts";
+import type { Observations, Operator } from "../../controllers/webhook-route/operator.ts";
+import { entryIn } from "../../controllers/webhook-route/publications.ts";
+import type { ShelfKeeper, ShelfRound } from "../../controllers/webhook-route/shelf-reconciler.ts";
+import { scopeKey, scopeOfRoute } from "../../controllers/webhook-route/worker-scope.ts";
+import { keepShelves, type ShelvesReport } from "../../custody/keep-shelves.ts";
+import type { RedisStore } from "../../custody/redis/store.ts";
+import { BacklogMonitor } from "../../gateway/backlog.ts";
+import { sleep, systemTimers } from "../../lib/timers.ts";
+import type { Logger } from "../../observability/logger.ts";
+import type { Metrics } from "../../observability/metrics.ts";
+import type { RouteEntry } from "../../routes/entry.ts";
+
+/** Backlogs are looked at this often, ms. */
+const BACKLOG_MS = 5_000;
+/** Redis must have been away for this long before routes are told, ms. */
+const UNREACHABLE_AFTER_MS = 60_000;
+/** Attempts that still run when their route is shelved end within their timeout: looked at again after this long, ms. */
+const ACTIVE_AGAIN_MS = 5_000;
+/** Shelves that wait for their end are looked at this often, ms. */
+const SHELVES_AGAIN_MS = 600_000;
+
+export interface CustodyOptions {
+  readonly config: Config;
+  readonly store: RedisStore;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  readonly isLeader: () => boolean;
+}
+
+/** What the controller has to do with Redis: backlogs, shelves of deleted routes, and whether it answers. The rest of it works without. */
+export class Custody implements Observations, ShelfKeeper {
+  readonly #options: CustodyOptions;
+  readonly #backlog: BacklogMonitor;
+  readonly #orphans = new Map<string, readonly { readonly namespace: string; readonly route: string }[]>();
+  #operator: Operator | undefined;
+  #reachable = { isReachable: true, since: systemTimers.now() };
+
+  constructor(options: CustodyOptions) {
+    const { store, config, metrics } = options;
+    this.#options = options;
+    this.#backlog = new BacklogMonitor({
+      ledgerFor: (namespace) => store.ledger({ instance: config.instance, namespace }),
+      metrics,
+      intervalMs: BACKLOG_MS,
+    });
+  }
+
+  /** Where it looks up which routes there are. */
+  follow(operator: Operator): void {
+    this.#operator = operator;
+  }
+
+  of(): ReturnType<Observations["of"]> {
+    return { queue: this.#reachable };
+  }
+
+  /** Exports backlogs and watches over Redis until the signal fires. */
+  async lead(signal: AbortSignal): Promise<void> {
+    this.#backlog.start();
+    for (const namespace of await this.namespaces()) this.#operator?.enqueue.shelves(namespace);
+    while (!signal.aborted) {
+      this.#backlog.update(this.#entries());
+      this.#noteHealth();
+      await sleep(systemTimers, BACKLOG_MS, signal);
+    }
+    this.#backlog.update([]);
+    this.#backlog.stop();
+  }
+
+  async keep(round: ShelfRound, signal: AbortSignal): Promise<number | undefined> {
+    const { store, config, isLeader } = this.#options;
+    const { namespace, live, deleted } = round;
+    const report = await keepShelves(store.shelves({ instance: config.instance, namespace }), {
+      live,
+      deleted,
+      retentionMs: config.controller.orphanRetentionMs,
+      mayWrite: () => isLeader() && !signal.aborted,
+    });
+    this.#show(namespace, report);
+    if (report.active.length > 0) return ACTIVE_AGAIN_MS;
+    return report.orphans.length > 0 || deleted.length > 0 ? SHELVES_AGAIN_MS : undefined;
+  }
+
+  async namespaces(): Promise<readonly string[]> {
+    const { store, config } = this.#options;
+    return store.namespacesWithShelves(config.instance).catch(() => []);
+  }
+
+  /** `/v1/scale/<namespace>/<shared|route>`: the work that waits for these workers, for an autoscaler. */
+  async scale(path: string): Promise<{ readonly status: number; readonly body: object } | undefined> {
+    const match = /^\/v1\/scale\/([^/]+)\/([^/]+)$/.exec(path);
+    if (match === null) return undefined;
+    const [, namespace = "", workers = ""] = match;
+    const key = workers === "shared" ? namespace : `${namespace}/${workers}`;
+    const ids = this.#entries(namespace)
+      .filter((entry) => scopeKey(scopeOfRoute(entry)) === key)
+      .flatMap(({ destinations }) => destinations.map(({ id }) => id));
+    if (ids.length === 0) return { status: 404, body: { error: "no such workers" } };
+    const { store, config } = this.#options;
+    try {
+      const stats = await store.ledger({ instance: config.instance, namespace }).stats(ids);
+      const sum = (of: "waiting" | "active" | "delayed") => [...stats.values()].reduce((all, one) => all + one[of], 0);
+      const ready = sum("waiting") + sum("active");
+      // Never 0 while something waits for its time: workers that are scaled to nothing would not come back for it.
+      return { status: 200, body: { value: Math.max(ready, sum("delayed") > 0 ? 1 : 0) } };
+    } catch {
+      return { status: 503, body: { error: "Redis does not answer" } };
+    }
+  }
+
+  #entries(namespace?: string): RouteEntry[] {
+    const { publications } = this.#operator ?? {};
+    if (publications === undefined) return [];
+    const secrets = namespace === undefined ? [...publications.all()] : publications.inNamespace(namespace);
+    return secrets.flatMap((secret) => entryIn(secret) ?? []);
+  }
+
+  #noteHealth(): void {
+    const isReachable = this.#options.store.health().up;
+    const now = systemTimers.now();
+    if (isReachable !== this.#reachable.isReachable) {
+      const wasToldOfIt = isReachable && now - this.#reachable.since >= UNREACHABLE_AFTER_MS;
+      this.#reachable = { isReachable, since: now };
+      if (wasToldOfIt) this.#lookAtAll();
+    } else if (!isReachable) {
+      const forMs = now - this.#reachable.since;
+      if (forMs >= UNREACHABLE_AFTER_MS && forMs < UNREACHABLE_AFTER_MS + BACKLOG_MS) this.#lookAtAll();
+    }
+  }
+
+  #lookAtAll(): void {
+    const { routes, enqueue } = this.#operator ?? {};
+    for (const key of routes?.keys() ?? []) enqueue?.route(key);
+  }
+
+  #show(namespace: string, { orphans, purged, shelved, unshelved }: ShelvesReport): void {
+    const { metrics, logger } = this.#options;
+    for (const labels of this.#orphans.get(namespace) ?? []) metrics.orphanedEvents.remove(labels);
+    const shown = orphans.map(({ name, route }) => ({ namespace, route: name || route }));
+    for (const [index, { events }] of orphans.entries()) {
+      const labels = shown[index];
+      if (labels !== undefined) metrics.orphanedEvents.set(labels, events);
+    }
+    this.#orphans.set(namespace, shown);
+    if (shelved > 0) logger.info({ namespace, copies: shelved }, "events of deleted routes were put on their shelf");
+    if (unshelved > 0) logger.info({ namespace, copies: unshelved }, "events were taken up again: their route is back");
+    for (const { name, records, undelivered, deadLetters } of purged) {
+      logger.warn(
+        { namespace, route: name, records, undelivered, deadLetters },
+        "events of a deleted route were removed",
+      );
+    }
+  }
+}
