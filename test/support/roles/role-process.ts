@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { waitFor } from "../dev-process.ts";
 
+const FROM_SOURCE = fileURLToPath(new URL("./davit-from-source.ts", import.meta.url));
 const MAIN = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 
 /** What `/readyz` said. */
@@ -21,7 +22,7 @@ export class RoleProcess {
    * @param config file, as `DAVIT_CONFIG`
    */
   constructor(program: string, config: string, env: NodeJS.ProcessEnv = {}) {
-    const args = program.includes("/") ? [program] : [MAIN, program];
+    const args = program.includes("/") ? ["--import", FROM_SOURCE, program] : [MAIN, program];
     this.child = spawn(process.execPath, args, {
       env: { ...process.env, DAVIT_CONFIG: config, ...env },
       stdio: ["ignore", "pipe", "pipe"],
