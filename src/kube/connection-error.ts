@@ -29,7 +29,9 @@ export function connectionError(error: unknown, server: string, caller?: AbortSi
   if (caller?.aborted) return caller.reason;
   const words = codeOf(error);
   const code = classify(error, words);
-  return new KubeConnectionError(code, `API server ${server}: ${words}; ${REMEDY[code]}`, { cause: error });
+  const message = `API server ${server}: ${words}; ${REMEDY[code]}`;
+  // A parser's words quote what it read, and that may be a Secret.
+  return new KubeConnectionError(code, message, code === "BrokenAnswer" ? undefined : { cause: error });
 }
 
 function classify(error: unknown, words: string): KubeConnectionErrorCode {

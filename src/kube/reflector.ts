@@ -1,5 +1,6 @@
 import { sleep, systemTimers, type Timers } from "../lib/timers.ts";
 import type { KubernetesMetrics } from "../observability/kubernetes-metrics.ts";
+import { connectionError } from "./connection-error.ts";
 import { isGone, KubeApiError, KubeConnectionError, retryAfterOf, type KubeStatus } from "./errors.ts";
 import { JsonLines } from "./json-lines.ts";
 import { ObjectCache, type ChangeHandler } from "./object-cache.ts";
@@ -211,6 +212,7 @@ export class Reflector<T extends KubeObject> {
     const path = collectionPath(type, namespace);
     const chunks = await transport.watch({ path, query, signal, accept, idleMs: this.idleMs });
     this.#touch();
+    this.#setRefusal(undefined, undefined);
     let events = 0;
     const lines = new JsonLines();
     try {
@@ -224,7 +226,7 @@ export class Reflector<T extends KubeObject> {
       }
     } catch (error) {
       if (error instanceof KubeConnectionError && error.code === "Timeout") throw new IdleError();
-      throw error;
+      throw error instanceof SyntaxError ? connectionError(error, transport.server) : error;
     }
     return events;
   }

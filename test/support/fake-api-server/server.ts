@@ -36,6 +36,8 @@ export class FakeApiServer {
   readonly requests: Asked[] = [];
   /** `resourceVersion` of every watch that was asked for. */
   readonly watchedFrom: string[] = [];
+  /** Connections that were made, ever. */
+  connections = 0;
   /** The bearer token that is accepted. */
   token = "first";
   /** How a watch from a forgotten version is refused: both happen in reality. */
@@ -50,6 +52,9 @@ export class FakeApiServer {
   constructor(types: readonly ResourceType[]) {
     for (const type of types) this.serve(type);
     this.#server = createServer((request, response) => void this.#handle(request, response));
+    this.#server.on("connection", () => {
+      this.connections += 1;
+    });
   }
 
   get url(): string {
