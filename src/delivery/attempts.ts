@@ -6,7 +6,7 @@ import type { Attempt, AttemptResult } from "./attempt.ts";
 import { wantsEventType, type WorkerDestination } from "./destinations.ts";
 import type { Lane, PendingSettle, Running } from "./lane.ts";
 import type { Lanes } from "./lanes.ts";
-import { attemptLine, errorText } from "./narrative.ts";
+import { attemptLine, errorText, removedLine } from "./narrative.ts";
 import { redact } from "./redact.ts";
 import { decide, type Decision, type FinishedAttempt } from "./retry-policy.ts";
 
@@ -44,7 +44,7 @@ export class Attempts {
     lanes.start(running);
     const { destination } = lane;
     if (signal.aborted) return this.#unsent(running, "handedBack");
-    if (destination === undefined) return this.#unsent(running, "parked");
+    if (destination === undefined) return this.#withoutDestination(running);
     if (!lane.takeable) return this.#unsent(running, "handedBack");
     if (!wantsEventType(destination.entry.eventTypes, copy.eventType)) return this.#unsent(running, "ignored");
     const context = { signal, beforeWrite: () => this.#mayWrite(running, destination) };
@@ -94,6 +94,24 @@ export class Attempts {
     this.#finish({ settle, running, result, destination });
   }
 
+  /**
+   * Its route lost the destination after the event was accepted: a dead letter. A config older than the event knows nothing of that, and one that lacks
+   * the route of nothing at all: then it is left alone.
+   */
+  #withoutDestination(running: Running): void {
+    const { copy, lane } = running;
+    const route = lane.removedFrom;
+    if (route?.suspended === true) return this.#unsent(running, "handedBack");
+    if (route === undefined || route.seq < copy.seq) return this.#unsent(running, "parked");
+    const { namespace, name } = route;
+    this.#options.logger.info(
+      { namespace, route: name, destination: lane.id, event: copy.eventId },
+      removedLine(lane.id, `${namespace}/${name}`),
+    );
+    const record = { attempt: copy.attempt, at: copy.now, action: "dead", reason: "DestinationRemoved" } as const;
+    this.#finish({ settle: settleFrame(copy, record, "dead"), running, destination: undefined, route });
+  }
+
   #unsent(running: Running, outcome: "handedBack" | "parked" | "ignored"): void {
     const { copy, lane } = running;
     const record: AttemptRecord = { attempt: copy.attempt, at: copy.now, action: "started" };
@@ -114,9 +132,10 @@ export class Attempts {
 
 /** The fields every line about a copy has. */
 export function logFields(running: Running, destination: WorkerDestination | undefined): Record<string, unknown> {
+  const { removedFrom } = running.lane;
   return {
-    namespace: destination?.namespace,
-    route: destination?.routeName,
+    namespace: destination?.namespace ?? removedFrom?.namespace,
+    route: destination?.routeName ?? removedFrom?.name,
     destination: destination?.entry.name ?? running.lane.id,
     event: running.copy.eventId,
     attempt: running.copy.attempt,

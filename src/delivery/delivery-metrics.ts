@@ -25,12 +25,13 @@ export class DeliveryMetrics {
   }
 
   /** @param now Unix ms on the store's clock */
-  confirmed({ settle, running, destination }: PendingSettle, now: number): void {
+  confirmed(pending: PendingSettle, now: number): void {
     const metrics = this.#metrics;
-    if (metrics === undefined || destination === undefined) return;
+    const route = routeLabels(pending);
+    if (metrics === undefined || route === undefined) return;
+    const { settle, running } = pending;
     const { outcome, record } = settle;
     if (outcome !== "delivered" && outcome !== "dead") return;
-    const route = { namespace: destination.namespace, route: destination.routeName };
     if (outcome === "delivered") metrics.eventsDelivered.inc(route);
     else metrics.deadLetters.inc({ ...route, reason: reasonLabel(record.reason) });
     metrics.eventCompletion.observe({ ...route, outcome }, Math.max(0, now - running.copy.receivedAt) / 1_000);
@@ -54,6 +55,11 @@ export class DeliveryMetrics {
     const { namespace, routeName: route, entry } = destination;
     this.#metrics?.destinationInFlight.set({ namespace, route, destination: entry.name }, count);
   }
+}
+
+function routeLabels({ destination, route }: PendingSettle): { namespace: string; route: string } | undefined {
+  if (destination !== undefined) return { namespace: destination.namespace, route: destination.routeName };
+  return route && { namespace: route.namespace, route: route.name };
 }
 
 /** A status chosen by a destination must not make a series of its own. */

@@ -1,7 +1,14 @@
 import type { DestinationPolicy, Settle, TakenCopy, Ticket } from "../custody/port.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { FinishedAttempt } from "./retry-policy.ts";
-import { type Obstacle, obstacleOf, unknownPolicy, type WorkerDestination } from "./destinations.ts";
+import {
+  type Obstacle,
+  obstacleOf,
+  removedPolicy,
+  unknownPolicy,
+  type WorkerDestination,
+  type WorkerRoute,
+} from "./destinations.ts";
 import { permits, SLOW_AFTER_MS, type Candidate } from "./scheduler.ts";
 
 /** A copy that was taken and has no outcome yet. Times are monotonic ms of this process. */
@@ -22,6 +29,8 @@ export interface PendingSettle {
   readonly result?: FinishedAttempt;
   /** The config it was decided by. */
   readonly destination: WorkerDestination | undefined;
+  /** Its route's, when that has no such destination any more. */
+  readonly route?: WorkerRoute | undefined;
 }
 
 export interface HeldTicket {
@@ -38,6 +47,8 @@ export interface HeldTicket {
 export class Lane implements Candidate {
   readonly id: string;
   destination: WorkerDestination | undefined;
+  /** The route, when that is in the config and has no such destination. */
+  removedFrom: WorkerRoute | undefined;
   policy: DestinationPolicy;
   readonly tickets = new Set<HeldTicket>();
   /** Oldest first. */
@@ -64,22 +75,27 @@ export class Lane implements Candidate {
   slow = false;
   readonly #clock: Clock;
 
-  constructor(id: string, destination: WorkerDestination | undefined, clock: Clock) {
+  constructor(id: string, clock: Clock) {
     this.#clock = clock;
     this.id = id;
-    this.destination = destination;
-    this.policy = destination?.policy ?? unknownPolicy(id);
+    this.policy = unknownPolicy(id);
   }
 
-  /** Takes over a new config. A destination that is gone keeps the last one for what is in flight. */
-  configure(destination: WorkerDestination | undefined): void {
+  /**
+   * Takes over a new config. A destination that is gone keeps the last policy for what is in flight.
+   * @param route its route's config
+   */
+  configure(destination: WorkerDestination | undefined, route: WorkerRoute | undefined): void {
+    const isNew = this.destination === undefined;
     this.destination = destination;
+    this.removedFrom = destination === undefined ? route : undefined;
     if (destination !== undefined) this.policy = destination.policy;
+    else if (isNew && route !== undefined) this.policy = removedPolicy(this.id, route);
   }
 
   /** Why copies of it may not be sent now, if so. */
   get obstacle(): Obstacle | undefined {
-    return obstacleOf(this.destination, this.#clock);
+    return obstacleOf(this.destination, this.removedFrom, this.#clock);
   }
 
   /** Copies of it may be sent. */

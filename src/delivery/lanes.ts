@@ -1,5 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
-import type { WorkerDestination } from "./destinations.ts";
+import { routeOf, type WorkerConfiguration } from "./destinations.ts";
 import { Lane, type PendingSettle, type Running } from "./lane.ts";
 
 /** All lanes of a worker, and what is to be done with them in the next turn. Sets keep their order, so whoever was served goes to the end. */
@@ -7,7 +7,7 @@ export class Lanes {
   readonly #byId = new Map<string, Lane>();
   readonly #onDrop: (lane: Lane) => void;
   readonly #clock: Clock;
-  #destinations: ReadonlyMap<string, WorkerDestination> = new Map();
+  #destinations: WorkerConfiguration = new Map();
   /** Have room and may have something to take. */
   readonly hungry = new Set<Lane>();
   /** Have outcomes to settle. */
@@ -41,15 +41,20 @@ export class Lanes {
   open(id: string): Lane {
     const known = this.#byId.get(id);
     if (known !== undefined) return known;
-    const lane = new Lane(id, this.#destinations.get(id), this.#clock);
+    const lane = new Lane(id, this.#clock);
+    this.#configure(lane);
     this.#byId.set(id, lane);
     return lane;
   }
 
   /** Replaces the config of every destination at once. */
-  configure(destinations: ReadonlyMap<string, WorkerDestination>): void {
+  configure(destinations: WorkerConfiguration): void {
     this.#destinations = destinations;
-    for (const lane of this.#byId.values()) lane.configure(destinations.get(lane.id));
+    for (const lane of this.#byId.values()) this.#configure(lane);
+  }
+
+  #configure(lane: Lane): void {
+    lane.configure(this.#destinations.get(lane.id), routeOf(this.#destinations, lane.id));
   }
 
   start(running: Running): void {

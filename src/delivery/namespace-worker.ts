@@ -2,18 +2,18 @@ import type { RedisStore } from "../custody/redis/store.ts";
 import type { Logger } from "../observability/logger.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { Attempt } from "./attempt.ts";
-import type { WorkerDestination } from "./destinations.ts";
+import type { WorkerConfiguration } from "./destinations.ts";
 import { Worker } from "./worker.ts";
 
 export interface NamespaceWorkerOptions {
   readonly store: Pick<RedisStore, "outbox">;
   readonly scope: { readonly instance: string; readonly namespace: string };
   readonly attempt: Attempt;
-  readonly destinations: ReadonlyMap<string, WorkerDestination>;
+  readonly destinations: WorkerConfiguration;
   /** Route key, for the workers of one route alone. */
   readonly dedicatedRoute?: string | undefined;
   /** Whether a destination's tickets belong to these workers. Default: all do. */
-  readonly owns?: (destination: string, destinations: ReadonlyMap<string, WorkerDestination>) => boolean;
+  readonly owns?: (destination: string, destinations: WorkerConfiguration) => boolean;
   /** Requests at a time. Default 500. */
   readonly slots?: number | undefined;
   readonly logger: Logger;
@@ -23,7 +23,7 @@ export interface NamespaceWorkerOptions {
 /** A worker and its outbox, which both go by the same destinations. */
 export class NamespaceWorker {
   readonly #worker: Worker;
-  #destinations: ReadonlyMap<string, WorkerDestination>;
+  #destinations: WorkerConfiguration;
 
   constructor(options: NamespaceWorkerOptions) {
     const { store, scope, attempt, destinations, dedicatedRoute, owns, slots, logger, metrics } = options;
@@ -48,7 +48,7 @@ export class NamespaceWorker {
   }
 
   /** Goes by these from now on, events that are queued from their next attempt. */
-  update(destinations: ReadonlyMap<string, WorkerDestination>): void {
+  update(destinations: WorkerConfiguration): void {
     this.#destinations = destinations;
     this.#worker.update(destinations);
   }

@@ -57,6 +57,11 @@ export function leftAloneLine(destination: string, obstacle: Obstacle): string {
   return `destination ${destination} ${OBSTACLES[obstacle]}; its copies are left in their lane`;
 }
 
+/** A copy whose destination was taken out of its route while it waited. */
+export function removedLine(destination: string, route: string): string {
+  return `route ${route} has no destination ${destination} any more; dead letter: DestinationRemoved, to be replayed once it has it again`;
+}
+
 /** The worker stops, and the store has not taken what it had to say. */
 export function storeLostLine(outcomes: number): string {
   return `stopping without the store, which has not confirmed for too long: ${count(outcomes, "outcome")} unsaid; leases run out by themselves, and those copies are then sent again`;

@@ -5,7 +5,7 @@ import type { Metrics } from "../observability/metrics.ts";
 import type { Attempt } from "./attempt.ts";
 import { Attempts, LEASE_MARGIN_MS, logFields } from "./attempts.ts";
 import { DeliveryMetrics } from "./delivery-metrics.ts";
-import type { WorkerDestination } from "./destinations.ts";
+import type { WorkerConfiguration } from "./destinations.ts";
 import { Lanes } from "./lanes.ts";
 import type { Lane, PendingSettle } from "./lane.ts";
 import {
@@ -23,8 +23,8 @@ import type { Turn } from "./turn.ts";
 export interface WorkerOptions {
   readonly outbox: Outbox;
   readonly attempt: Attempt;
-  /** By destination id, see `workerDestinations`. */
-  readonly destinations: ReadonlyMap<string, WorkerDestination>;
+  /** See `workerDestinations`. */
+  readonly destinations: WorkerConfiguration;
   /** Requests of this process at a time, over all destinations. Default 500. */
   readonly slots?: number;
   readonly logger?: Logger;
@@ -104,7 +104,7 @@ export class Worker {
   }
 
   /** Replaces the configuration of all destinations at once. Events that are queued already go by it from their next attempt. */
-  update(destinations: ReadonlyMap<string, WorkerDestination>): void {
+  update(destinations: WorkerConfiguration): void {
     this.#lanes.configure(destinations);
     for (const lane of this.#lanes) this.#look(lane);
     this.#loop.schedule();

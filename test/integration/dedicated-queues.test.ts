@@ -148,7 +148,7 @@ describe("workers of one route beside shared ones", () => {
     const shared = await start("shared", [SHARED, DEDICATED]);
     shared.configure([SHARED]);
     const admin = redis.client({ maxRetriesPerRequest: null });
-    await admin.zadd(`${tagOf(scope)}:dedicated`, Date.now(), DEDICATED);
+    await admin.zadd(`${tagOf(scope)}:dedicated`, String(Date.now()), DEDICATED);
     await claim(DEDICATED, 1, store);
     await admin.del(`${tagOf(scope)}:busy`);
     const queue = new Queue(ticketQueue(), { connection: admin, prefix: tagOf(scope) });
@@ -178,7 +178,7 @@ describe("workers of one route beside shared ones", () => {
     await outbox.postpone({ destination: `${DEDICATED}/gone`, generation: 0, slot: 0 }, 5_000);
     await outbox.postpone({ destination: `${DEDICATED}/orders`, generation: 0, slot: 0 }, 5_000);
     expect(waiting).not.toBe("");
-    expect(await redis.client().zrange(`${tagOf(scope)}:busy`, 0, -1)).toEqual([`${DEDICATED}/orders`]);
+    expect(await redis.client().zrange(`${tagOf(scope)}:busy`, "0", "-1")).toEqual([`${DEDICATED}/orders`]);
   });
 
   test("a queue that nobody serves any more can be emptied, and its events come through the other", async () => {
