@@ -23,6 +23,7 @@ interface Good {
 }
 
 interface Rejected extends RejectedPublication {
+  /** Where its senders are asked to come again, as long as nothing good was seen of it. */
   readonly place: Place | undefined;
   /** Tried again when its place is free. */
   readonly waiting: Good | undefined;
@@ -33,7 +34,6 @@ interface Known {
   /** As last seen. */
   data: string;
   good: Good | undefined;
-  rejected: Rejected | undefined;
 }
 
 /**
@@ -43,6 +43,7 @@ interface Known {
 export class PublishedRoutes {
   readonly #usable: (entry: RouteEntry) => boolean;
   readonly #known = new Map<string, Known>();
+  readonly #rejected = new Map<string, Rejected>();
   /** Name of the Secret whose route has a place. */
   readonly #holders = new Map<string, string>();
   readonly #incoming = new Map<string, string | undefined>();
@@ -63,9 +64,7 @@ export class PublishedRoutes {
 
   /** By name of the Secret. */
   get rejected(): ReadonlyMap<string, RejectedPublication> {
-    const rejected = new Map<string, RejectedPublication>();
-    for (const [name, { rejected: one }] of this.#known) if (one) rejected.set(name, one);
-    return rejected;
+    return this.#rejected;
   }
 
   /** Everything that is served. */
@@ -112,26 +111,28 @@ export class PublishedRoutes {
     this.#incoming.clear();
     for (const { name, data, reading } of added.toSorted((a, b) => seqOf(a.reading) - seqOf(b.reading))) {
       this.#seq = Math.max(this.#seq, seqOf(reading));
-      const known = this.#knownAs(name, data, now);
-      if (reading.ok) this.#accept(name, known, { data, publication: reading.publication }, now);
-      else this.#reject(known, { ...reading, seq: seqOf(reading), place: reading.place, waiting: undefined });
+      this.#forgetRejection(name, now);
+      const known = this.#known.get(name) ?? { data, good: undefined };
+      this.#known.set(name, known);
+      known.data = data;
+      if (reading.ok) this.#accept(name, { data, publication: reading.publication }, now);
+      else this.#reject(name, { ...reading, seq: seqOf(reading), place: reading.place, waiting: undefined });
     }
     this.#promote(now);
     return this.#changes();
   }
 
   /** A rejection ends with the version it was about. */
-  #knownAs(name: string, data: string, now: number): Known {
-    const known = this.#known.get(name) ?? { data, good: undefined, rejected: undefined };
-    this.#known.set(name, known);
-    known.data = data;
-    if (known.rejected?.place && !entryOf(known.good)) this.#markVanished(known.rejected.place, now);
-    known.rejected = undefined;
-    return known;
+  #forgetRejection(name: string, now: number): void {
+    const place = this.#rejected.get(name)?.place;
+    if (place && !entryOf(this.#known.get(name)?.good)) this.#markVanished(place, now);
+    this.#rejected.delete(name);
   }
 
-  #accept(name: string, known: Known, good: Good, now: number): void {
+  #accept(name: string, good: Good, now: number): void {
     const { publication } = good;
+    const known = this.#known.get(name);
+    if (known === undefined) return;
     if ("released" in publication) {
       this.#leave(name, known, now);
       known.good = good;
@@ -142,11 +143,11 @@ export class PublishedRoutes {
     const holder = this.#holders.get(placeOf(entry));
     if (holder !== undefined && holder !== name) {
       const message = `another route has ${entry.host}${entry.path}: it keeps the place`;
-      return this.#reject(known, { code: "PlaceTaken", seq, message, place: undefined, waiting: good });
+      return this.#reject(name, { code: "PlaceTaken", seq, message, place: undefined, waiting: good });
     }
     if (!this.#usable(entry)) {
       const message = "the published entry cannot be prepared: it is published again when its route changes";
-      return this.#reject(known, { code: "Unusable", seq, message, place, waiting: undefined });
+      return this.#reject(name, { code: "Unusable", seq, message, place, waiting: undefined });
     }
     const before = entryOf(known.good);
     if (before && placeOf(before) !== placeOf(entry)) this.#leave(name, known, now);
@@ -155,16 +156,16 @@ export class PublishedRoutes {
     known.good = good;
   }
 
-  #reject(known: Known, rejected: Rejected): void {
-    known.rejected = rejected;
+  #reject(name: string, rejected: Rejected): void {
+    this.#rejected.set(name, rejected);
     // Nothing good was ever seen of it: its senders are asked to come again, and not told that there is nothing.
-    if (rejected.place && !entryOf(known.good)) this.#markVanished(rejected.place, Infinity);
+    if (rejected.place && !entryOf(this.#known.get(name)?.good)) this.#markVanished(rejected.place, Infinity);
   }
 
   #drop(name: string, now: number): void {
     const known = this.#known.get(name);
     if (known === undefined) return;
-    if (known.rejected?.place && !entryOf(known.good)) this.#markVanished(known.rejected.place, now);
+    this.#forgetRejection(name, now);
     this.#leave(name, known, now);
     this.#known.delete(name);
   }
@@ -179,15 +180,12 @@ export class PublishedRoutes {
 
   /** Routes whose place has become free. */
   #promote(now: number): void {
-    const waiting = [...this.#known].flatMap(([name, known]) => {
-      const good = known.rejected?.waiting;
-      return good ? [{ name, known, good }] : [];
-    });
-    for (const { name, known, good } of waiting.toSorted((a, b) => a.good.publication.seq - b.good.publication.seq)) {
+    const waiting = [...this.#rejected].flatMap(([name, { waiting: good }]) => (good ? [{ name, good }] : []));
+    for (const { name, good } of waiting.toSorted((a, b) => a.good.publication.seq - b.good.publication.seq)) {
       const entry = entryOf(good);
       if (entry === undefined || this.#holders.has(placeOf(entry))) continue;
-      known.rejected = undefined;
-      this.#accept(name, known, good, now);
+      this.#rejected.delete(name);
+      this.#accept(name, good, now);
     }
   }
 
