@@ -1,4 +1,5 @@
 import type { Ledger } from "../custody/port.ts";
+import type { Shelves } from "../custody/shelves.ts";
 import { RedisStore } from "../custody/redis/store.ts";
 import { CommandError, UsageError } from "./command.ts";
 import { type DevRoute, readDevState } from "./dev/state.ts";
@@ -32,6 +33,7 @@ export interface CustodyAccess {
   readonly routes: readonly DevRoute[];
   /** Of one of {@link namespaces}. */
   ledger(namespace: string): Ledger;
+  shelves(namespace: string): Shelves;
   /** `namespace/name` of a route key, or the key itself. */
   routeName(route: string): string;
   /** `route/destination` in names, or the id itself. */
@@ -57,6 +59,7 @@ export async function openCustody(values: AccessValues): Promise<CustodyAccess> 
     namespaces: target.namespaces,
     routes: target.routes,
     ledger: (namespace) => store.ledger({ instance: target.instance, namespace }),
+    shelves: (namespace) => store.shelves({ instance: target.instance, namespace }),
     routeName,
     destinationName: (destination) => {
       const [route = "", name] = destination.split("/");
