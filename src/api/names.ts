@@ -81,6 +81,11 @@ export function routesNamespace(release: string): string {
   return `${release}-routes`;
 }
 
+/** Name of the Lease by which one of several controllers leads, in the release's namespace. */
+export function leaderLeaseName(instance: string): string {
+  return `davit-controller-${instance}`;
+}
+
 /** Name of the Lease of a gateway Pod, in the release's namespace. */
 export function servingLeaseName(pod: string): string {
   return `davit-serving-${shortHash(pod)}`;

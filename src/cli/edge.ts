@@ -38,6 +38,8 @@ export interface EdgeOptions extends MatchTableOptions, Pick<GatewayOptions, "tr
   readonly instance: string;
   readonly metrics: Metrics;
   readonly logger: Logger;
+  /** See `BacklogMonitorOptions`. */
+  readonly showsBacklog?: () => boolean;
 }
 
 /** The gateway over a store: match table, limits by backlog, HTTP server. Its routes come from manifests in files or from the API server. */
@@ -49,10 +51,14 @@ export class Edge {
   #gauges: NodeJS.Timeout | undefined;
 
   constructor(options: EdgeOptions) {
-    const { store, instance, metrics, logger, trustedProxies, pods, ready } = options;
+    const { store, instance, metrics, logger, trustedProxies, pods, ready, showsBacklog } = options;
     this.#options = options;
     this.#table = new MatchTable(options);
-    this.#backlog = new BacklogMonitor({ ledgerFor: (namespace) => store.ledger({ instance, namespace }), metrics });
+    this.#backlog = new BacklogMonitor({
+      ledgerFor: (namespace) => store.ledger({ instance, namespace }),
+      metrics,
+      ...(showsBacklog && { shows: showsBacklog }),
+    });
     this.gateway = createGateway({
       table: routeTable(this.#table, systemClock),
       inboxFor: (namespace) => store.inbox({ instance, namespace }),

@@ -48,7 +48,12 @@ async function startGateway(config: Config): Promise<() => Promise<void>> {
   const transport = new KubeTransport({ auth, metrics, userAgent: "davit-gateway" });
   const client = new KubeClient(transport);
   const rights = checkRights(store, surroundings);
-  const pods = new ServingPods({ client, namespace: config.namespace, instance: config.instance });
+  const pods = new ServingPods({
+    client,
+    namespace: config.namespace,
+    instance: config.instance,
+    podName: config.gateway.podName,
+  });
   const edge: Edge = new Edge({
     store,
     instance: config.instance,
@@ -56,6 +61,7 @@ async function startGateway(config: Config): Promise<() => Promise<void>> {
     logger,
     trustedProxies: config.gateway.trustedProxies,
     pods: () => pods.count,
+    showsBacklog: () => pods.tellsBacklog,
     ready: () => both(source.readiness(), rights.problem),
   });
   const source: RouteSource = sourceOf(transport, edge, surroundings, () => lease?.changed());

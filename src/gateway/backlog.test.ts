@@ -62,6 +62,20 @@ describe("BacklogMonitor", () => {
     expect(await metrics.registry.metrics()).not.toContain('route="orders"');
   });
 
+  it("leaves the gauges to another process as long as it is told so, and counts for its own limits all the same", async () => {
+    const metrics = createMetrics();
+    let shows = true;
+    const stats = async () => new Map([["orders/a", backlog({ waiting: 7 })]]);
+    const monitor = new BacklogMonitor({ ledgerFor: () => ({ stats }), metrics, shows: () => shows });
+    monitor.update([route("orders", "a")]);
+    await monitor.look();
+    expect(await metrics.registry.metrics()).toContain('route="orders"');
+    shows = false;
+    await monitor.look();
+    expect(await metrics.registry.metrics()).not.toContain('route="orders"');
+    expect(monitor.of("key-of-orders")).toBe(7);
+  });
+
   it("asks for many destinations in pages", async () => {
     const sizes: number[] = [];
     const stats = async (ids: readonly string[]) => {

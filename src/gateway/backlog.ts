@@ -5,6 +5,8 @@ import type { RouteEntry } from "../routes/entry.ts";
 export interface BacklogMonitorOptions {
   readonly ledgerFor: (namespace: string) => Pick<Ledger, "stats">;
   readonly metrics: Metrics;
+  /** Whether the gauges are this process's to export, asked at each look: of several that look, one does. Default: yes. */
+  readonly shows?: () => boolean;
   /** Time between looks, ms. Default 1,000. */
   readonly intervalMs?: number;
 }
@@ -17,6 +19,7 @@ export class BacklogMonitor {
   readonly #options: BacklogMonitorOptions;
   #routes: readonly RouteEntry[] = [];
   #byRoute = new Map<string, number>();
+  #shows = true;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: BacklogMonitorOptions) {
@@ -51,6 +54,7 @@ export class BacklogMonitor {
   /** One look. While the store does not answer, the last figures stand; `davit_redis_up` says so. */
   async look(): Promise<void> {
     const routes = this.#routes;
+    this.#decideWhoShows();
     const byRoute = new Map<string, number>();
     for (const namespace of new Set(routes.map((entry) => entry.namespace))) {
       const entries = routes.filter((entry) => entry.namespace === namespace);
@@ -59,11 +63,16 @@ export class BacklogMonitor {
       for (const entry of entries) {
         const sum = stats && add(entry.destinations.flatMap(({ id }) => stats.get(id) ?? []));
         byRoute.set(entry.route, sum ? sum.waiting + sum.active + sum.delayed : this.of(entry.route));
-        // Not for a route that went while we asked: its series would stay for ever.
-        if (sum && this.#routes.includes(entry)) this.#show(entry, sum);
+        if (sum) this.#show(entry, sum);
       }
     }
     this.#byRoute = byRoute;
+  }
+
+  #decideWhoShows(): void {
+    const shows = this.#options.shows?.() ?? true;
+    if (this.#shows && !shows) for (const entry of this.#routes) this.#forget(entry);
+    this.#shows = shows;
   }
 
   async #stats(namespace: string, ids: readonly string[]): Promise<ReadonlyMap<string, Backlog>> {
@@ -75,7 +84,10 @@ export class BacklogMonitor {
     return all;
   }
 
-  #show({ namespace, name: route }: RouteEntry, sum: Backlog): void {
+  #show(entry: RouteEntry, sum: Backlog): void {
+    // Not for a route that went while we asked: its series would stay for ever.
+    if (!this.#shows || !this.#routes.includes(entry)) return;
+    const { namespace, name: route } = entry;
     const { queueEvents, queueOldestAge } = this.#options.metrics;
     for (const state of ["waiting", "active", "delayed", "dead"] as const) {
       queueEvents.set({ namespace, route, state }, sum[state]);
