@@ -81,16 +81,17 @@ async function list({ values, access, io }: Call): Promise<number> {
     const counts = shelvedAt === undefined ? ["?", "?", "?"] : [events, deadLetters, records].map(String);
     return [route, `${namespace}/${name || "?"}`, shelvedAt === undefined ? "never" : time(shelvedAt), ...counts];
   });
-  io.stdout.write(table(["KEY", "ROUTE", "DELETED", "WAITING", "DEAD LETTERS", "RECORDS"], rows));
+  io.stdout.write(table(["KEY", "ROUTE", "ON SHELF SINCE", "WAITING", "DEAD LETTERS", "RECORDS"], rows));
   return 0;
 }
 
 async function adopt({ values, access, io }: Call): Promise<number> {
   const { from, to } = values;
   if (from === undefined || to === undefined) throw new UsageError("adopt needs --from KEY and --to NAMESPACE/ROUTE");
+  const key = checkedKey("--from", from);
   const places = await placesOf(values, access);
-  const target = await targetOf(values, places, to);
-  const { place, held } = await heldUnder(places, checkedKey("--from", from));
+  const target = targetOf(values, places, to);
+  const { place, held } = await heldUnder(places, key);
   if (place.namespace !== target.namespace) {
     throw new CommandError(`the events are ${place.namespace}'s: no event crosses a namespace`);
   }
@@ -108,7 +109,8 @@ async function adopt({ values, access, io }: Call): Promise<number> {
 
 async function purge({ values, argument, access, io }: Call): Promise<number> {
   if (argument === undefined) throw new UsageError("name the key; davit orphans lists them");
-  const { place, held } = await heldUnder(await placesOf(values, access), checkedKey("KEY", argument));
+  const key = checkedKey("KEY", argument);
+  const { place, held } = await heldUnder(await placesOf(values, access), key);
   const title = `${held.route} (${held.namespace}/${held.name || "?"})`;
   if (!values.yes) {
     const counts = held.shelvedAt === undefined ? "all it has" : countsOf(held);
@@ -154,11 +156,11 @@ async function placesOf(values: Values, access: CustodyAccess): Promise<readonly
   );
 }
 
-async function targetOf(
+function targetOf(
   values: Values,
   places: readonly Place[],
   to: string,
-): Promise<{ readonly namespace: string; readonly route: string }> {
+): { readonly namespace: string; readonly route: string } {
   const [namespace = "", name, ...rest] = to.split("/");
   if (!namespace || !name || rest.length > 0) throw new UsageError(`--to: write NAMESPACE/ROUTE, not "${to}"`);
   const place = places.find((one) => one.namespace === namespace);

@@ -101,7 +101,6 @@ export class Attempts {
   #withoutDestination(running: Running): void {
     const { copy, lane } = running;
     const route = lane.removedFrom;
-    if (route?.suspended === true) return this.#unsent(running, "handedBack");
     if (route === undefined || route.seq < copy.seq) return this.#unsent(running, "parked");
     const { namespace, name } = route;
     this.#options.logger.info(
