@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { KubeAuth } from "../../src/kube/auth.ts";
 import { KubeClient } from "../../src/kube/client.ts";
 import {
@@ -9,9 +9,12 @@ import {
   reflecting,
   testMetrics,
 } from "../../src/kube/conformance/fixtures.ts";
-import { CONFIG_MAPS } from "../../src/kube/core-types.ts";
+import { CONFIG_MAPS, LEASES } from "../../src/kube/core-types.ts";
+import { LeaderElector } from "../../src/kube/leader-elector.ts";
 import { OptionalReflector } from "../../src/kube/optional-reflector.ts";
 import { KubeTransport } from "../../src/kube/transport.ts";
+import { ManualTimers } from "../../src/lib/testing.ts";
+import { sleep } from "../../src/lib/timers.ts";
 import { startFakeApiServer, type FakeApiServer } from "../support/fake-api-server/server.ts";
 
 // What a real API server cannot be made to do at will.
@@ -259,6 +262,88 @@ describe("a watch", () => {
     const { reflector, stop } = watch();
     await reflector.synced;
     await expect(reflector.run(stop.signal)).rejects.toThrow("already runs");
+  });
+});
+
+describe("a leader", () => {
+  const lead = (timers: ManualTimers, work = (signal: AbortSignal) => sleep(timers, Infinity, signal)) => {
+    const options = { client, namespace, name: "leader", identity: "me", metrics: testMetrics(), timers };
+    const elector = new LeaderElector(options);
+    const stop = new AbortController();
+    const ended = elector.run(stop.signal, work).then(
+      () => "ended",
+      (error: unknown) => error,
+    );
+    onTestFinished(() => {
+      stop.abort();
+    });
+    return { elector, ended, stop };
+  };
+
+  test("that was stopped knows it at the first look, before any timer of its own has fired", async () => {
+    const timers = new ManualTimers();
+    const { elector, ended } = lead(timers);
+    await eventually(() => expect(elector.isLeader()).toBe(true));
+    timers.stall(9_999);
+    expect(elector.isLeader()).toBe(true);
+    timers.stall(1);
+    expect(elector.isLeader()).toBe(false);
+    await expect(
+      client.fencedBy(elector).resource(CONFIG_MAPS).create(configMap(namespace, "late")),
+    ).rejects.toMatchObject({ code: "NotLeader" });
+    await timers.advance(0);
+    expect(await ended).toMatchObject({ code: "LeadershipLost" });
+    expect(elector.signal.aborted).toBe(true);
+  });
+
+  test("on a machine that was suspended, whose monotonic clock stood still, knows it by the wall clock", async () => {
+    const timers = new ManualTimers();
+    const { elector } = lead(timers);
+    await eventually(() => expect(elector.isLeader()).toBe(true));
+    timers.wallOffset += 10_000;
+    expect(elector.isLeader()).toBe(false);
+  });
+
+  test("counts from when a renewal was asked for, not from when it was answered", async () => {
+    const timers = new ManualTimers();
+    const { elector } = lead(timers);
+    await eventually(() => expect(elector.isLeader()).toBe(true));
+    fake.faults.plan({ delayMs: 50 }, ({ verb, plural }) => verb === "update" && plural === "leases");
+    await timers.advance(2_000);
+    timers.stall(9_000);
+    await eventually(() => expect(fake.requests.at(-1)).toMatchObject({ verb: "update", plural: "leases" }));
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(elector.isLeader()).toBe(true);
+    timers.stall(1_000);
+    expect(elector.isLeader()).toBe(false);
+  });
+
+  test("whose renewal was carried out but never answered stays leader", async () => {
+    const timers = new ManualTimers();
+    const { elector } = lead(timers);
+    await eventually(() => expect(elector.isLeader()).toBe(true));
+    fake.faults.plan({ cut: "after" }, ({ verb, plural }) => verb === "update" && plural === "leases");
+    for (let second = 0; second < 30; second++) {
+      await timers.advance(1_000);
+      await new Promise((resolve) => setTimeout(resolve, 15));
+    }
+    expect(elector.isLeader()).toBe(true);
+  });
+
+  test("that stops keeps the lease while its work drains, and lets it go afterwards", async () => {
+    let drained: () => void = () => undefined;
+    const work = new Promise<void>((resolve) => {
+      drained = resolve;
+    });
+    const { elector, ended, stop } = lead(new ManualTimers(), () => work);
+    await eventually(() => expect(elector.isLeader()).toBe(true));
+    const holder = async () => (await client.resource(LEASES).get({ namespace, name: "leader" })).spec?.holderIdentity;
+    stop.abort();
+    await maps().list(namespace);
+    expect([elector.isLeader(), await holder()]).toEqual([true, "me"]);
+    drained();
+    expect(await ended).toBe("ended");
+    expect(await holder()).toBe("");
   });
 });
 
