@@ -7,6 +7,7 @@ import type {
   Shelves,
   UnshelveResult,
 } from "../shelves.ts";
+import { CustodyError } from "../port.ts";
 import type { CustodyClient } from "./connection.ts";
 import { asCustodyError } from "./errors.ts";
 import { tagOf } from "./keys.ts";
@@ -51,7 +52,7 @@ export class RedisShelves implements Shelves {
 
   async shelve({ route, name, namespaceUid, destinations = [] }: DeletedRoute): Promise<ShelveResult> {
     // Before anything lies on a shelf: a namespace that is gone from the cluster is found by it.
-    await this.#directory.add(this.#namespace);
+    await this.#directory.add(this.#namespace).catch(unlessFull);
     let [shelved, active] = [0, 0];
     for (let page = 0; page < PAGES; page++) {
       const [put, running, more] = await ask(() =>
@@ -134,6 +135,11 @@ export class ShelfDirectory {
     }
     return found;
   }
+}
+
+/** A full server refuses a plain write, and not the scripts that make room. The next call writes it. */
+function unlessFull(error: unknown): void {
+  if (!(error instanceof CustodyError) || error.code !== "OutOfMemory") throw error;
 }
 
 function readOrphan(values: readonly (string | number)[]): OrphanedRoute {
