@@ -150,6 +150,22 @@ describe("shelves while Redis fails", () => {
     expect(await shelves.orphans()).toEqual([]);
   });
 
+  test("an adopted record gets a place of its own in the log, so that no page passes one over", async () => {
+    const heir = "00000000000000bb";
+    const admin = redis.client();
+    const sequence = String((Date.now() + 60_000) * 4_096);
+    for (const route of [ROUTE, heir]) await admin.hset(`${tagOf(scope)}:route:${route}`, "seq", sequence);
+    await claim(3);
+    const destinations = [{ destination: `${heir}/orders`, limit: 9 }];
+    for (let i = 0; i < 3; i++) {
+      await store.inbox(scope).claim(newEvent({ policy: routePolicy({ route: heir }), destinations }));
+    }
+    await insist(() => shelvesOf(1).adopt(ROUTE, heir));
+    const log = await admin.zrange(`${tagOf(scope)}:log:${heir}`, "0", "-1", "WITHSCORES");
+    expect(new Set(log.filter((_, index) => index % 2 === 1)).size).toBe(6);
+    expect(await shelvesOf(1).shelve({ ...DELETED, route: heir })).toMatchObject({ shelved: 6, more: false });
+  });
+
   test("tickets of a shelved route end and come no more", async () => {
     await claim(200);
     const first = store.outbox(scope, { policies: () => [routePolicy()] });
