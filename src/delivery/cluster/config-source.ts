@@ -11,6 +11,8 @@ import type { RouteEntry } from "../../routes/entry.ts";
 import { WORKER_CONFIG_KEY } from "../../routes/worker-config.ts";
 import { ConfigParts } from "./config-parts.ts";
 
+/** A right that is missing may only be on its way through the API server: asked again after about this, ms. */
+const REFUSED_DELAY_MS = 5_000;
 /** Changes that come within this time are one, ms. */
 const BATCH_MS = 10;
 
@@ -96,6 +98,7 @@ export class ConfigSource {
       // Only this form may be allowed by a Role with resourceNames (kubernetes.io/docs, "Using RBAC Authorization").
       fieldSelector: `metadata.name=${workerConfigName(configName, part)}`,
       metrics,
+      refusedDelayMs: REFUSED_DELAY_MS,
       onError: (error) => this.#onError(error),
     });
     reflector.onChange(({ next }) => {

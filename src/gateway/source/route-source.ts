@@ -12,6 +12,8 @@ import { PUBLICATION_KEY } from "../../routes/publication.ts";
 import { PublishedRoutes, type RejectedPublication } from "./published-routes.ts";
 import { TableCache } from "./table-cache.ts";
 
+/** A right that is missing may only be on its way through the API server: asked again after about this, ms. */
+const REFUSED_DELAY_MS = 5_000;
 /** Changes that come within this time are one change of the table, ms. */
 const BATCH_MS = 10;
 /** The cache file and whoever wants all entries are given them at most this often, ms. */
@@ -70,6 +72,7 @@ export class RouteSource {
       fieldSelector: `type=${ENTRY_SECRET_TYPE}`,
       labelSelector: `${INSTANCE_LABEL}=${instance}`,
       metrics,
+      refusedDelayMs: REFUSED_DELAY_MS,
       onError: (error) => this.#onError(error),
     });
     this.#reflector.onChange(({ next, previous }) => {
