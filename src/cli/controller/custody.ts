@@ -92,10 +92,12 @@ export class Custody implements Observations, ShelfKeeper {
     const match = /^\/v1\/scale\/([^/]+)\/([^/]+)$/.exec(path);
     if (match === null) return undefined;
     const [, namespace = "", workers = ""] = match;
-    const key = workers === "shared" ? namespace : `${namespace}/${workers}`;
-    const ids = this.#entries(namespace)
-      .filter((entry) => scopeKey(scopeOfRoute(entry)) === key)
-      .flatMap(({ destinations }) => destinations.map(({ id }) => id));
+    const ofWorkers = (key: string) =>
+      this.#entries(namespace).filter((entry) => scopeKey(scopeOfRoute(entry)) === key);
+    // A route may be called `shared` too; Davit itself scales no shared workers, so it comes first.
+    const own = ofWorkers(`${namespace}/${workers}`);
+    const entries = own.length === 0 && workers === "shared" ? ofWorkers(namespace) : own;
+    const ids = entries.flatMap(({ destinations }) => destinations.map(({ id }) => id));
     if (ids.length === 0) return { status: 404, body: { error: "no such workers" } };
     const { store, config } = this.#options;
     try {
