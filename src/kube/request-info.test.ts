@@ -22,4 +22,8 @@ test("the remedy is a command that can be pasted", () => {
     "kubectl auth can-i list deployments.apps --namespace shop --as system:serviceaccount:davit:gateway",
   );
   expect(canIRemedy(requestInfo("GET", "/api/v1/secrets"))).toMatch(/can-i list secrets --all-namespaces$/);
+  const status = requestInfo("PATCH", "/apis/davit.dev/v1/namespaces/shop/routes/a/status");
+  expect(canIRemedy(status)).toMatch(
+    /not allowed to patch routes.davit.dev\/status .*can-i patch routes.davit.dev\/a --subresource status --namespace shop$/,
+  );
 });

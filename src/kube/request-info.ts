@@ -34,9 +34,15 @@ function readingVerb(name: string | undefined, watch: boolean): string {
 }
 
 /** Says what is not allowed, and the command that shows it and shows when it is repaired. */
-export function canIRemedy({ verb, resource, namespace }: RequestInfo, user?: string): string {
+export function canIRemedy({ verb, resource, namespace, name }: RequestInfo, user?: string): string {
   const where = namespace === undefined ? "in all namespaces" : `in namespace ${namespace}`;
-  const scope = namespace === undefined ? "--all-namespaces" : `--namespace ${namespace}`;
-  const as = user === undefined ? "" : ` --as ${user}`;
-  return `not allowed to ${verb} ${resource} ${where}; if a right is missing, grant it and check with: kubectl auth can-i ${verb} ${resource} ${scope}${as}`;
+  // kubectl reads what follows a slash as a name.
+  const [type = "", subresource] = resource.startsWith("/") ? [resource] : resource.split("/");
+  const command = [
+    `kubectl auth can-i ${verb} ${name === undefined ? type : `${type}/${name}`}`,
+    ...(subresource === undefined ? [] : [`--subresource ${subresource}`]),
+    namespace === undefined ? "--all-namespaces" : `--namespace ${namespace}`,
+    ...(user === undefined ? [] : [`--as ${user}`]),
+  ];
+  return `not allowed to ${verb} ${resource} ${where}; if a right is missing, grant it and check with: ${command.join(" ")}`;
 }

@@ -1,4 +1,4 @@
-import { routesNamespace } from "../../api/names.ts";
+import { leaderLeaseName, routesNamespace } from "../../api/names.ts";
 import type { Config } from "../../config/schema.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { KubeObject } from "../../kube/objects.ts";
@@ -14,6 +14,7 @@ interface AccessReview extends KubeObject {
       readonly resource: string;
       readonly subresource?: string;
       readonly namespace?: string;
+      readonly name?: string;
     };
   };
   readonly status?: { readonly allowed?: boolean };
@@ -34,15 +35,18 @@ interface Right {
   readonly subresource?: string;
   /** Absent: in all namespaces. */
   readonly namespace?: string;
+  /** Absent: whatever its name. */
+  readonly name?: string;
 }
 
 /** Without these nothing works; the ones of tenant namespaces show in the status of the routes there. */
-function neededRights({ namespace, release, rbac }: Config): {
+function neededRights({ namespace, release, instance, rbac }: Config): {
   readonly blocking: readonly Right[];
   readonly others: readonly Right[];
 } {
   const core = "";
   const routes = routesNamespace(release);
+  const leases = { group: "coordination.k8s.io", resource: "leases", namespace };
   const blocking: Right[] = [
     ...["list", "watch"].map((verb) => ({ verb, group: "davit.dev", resource: "webhookroutes" })),
     { verb: "patch", group: "davit.dev", resource: "webhookroutes", subresource: "status" },
@@ -53,7 +57,8 @@ function neededRights({ namespace, release, rbac }: Config): {
       resource: "secrets",
       namespace: routes,
     })),
-    ...["create", "update"].map((verb) => ({ verb, group: "coordination.k8s.io", resource: "leases", namespace })),
+    { ...leases, verb: "create" },
+    { ...leases, verb: "update", name: leaderLeaseName(instance) },
     { verb: "list", group: core, resource: "pods", namespace },
     { verb: "create", group: core, resource: "secrets", namespace },
   ];
@@ -79,9 +84,9 @@ export async function missingRights(
     const review = { metadata: { name: "" }, spec: { resourceAttributes: right } };
     const { status } = await client.resource(ACCESS_REVIEWS).create(review, { signal });
     if (status?.allowed === true) return [];
-    const { verb, group, resource, subresource, namespace } = right;
+    const { verb, group, resource, subresource, namespace, name } = right;
     const full = `${resource}${group === "" ? "" : `.${group}`}${subresource === undefined ? "" : `/${subresource}`}`;
-    return [canIRemedy({ verb, resource: full, namespace, name: undefined })];
+    return [canIRemedy({ verb, resource: full, namespace, name })];
   };
   const [first, second] = await Promise.all(
     [blocking, others].map(async (rights) => (await Promise.all(rights.map(ask))).flat()),
