@@ -9,7 +9,7 @@ import {
   STEP_MS,
   type WantedReplicas,
 } from "../../src/controllers/webhook-route/replica-plan.ts";
-import { configOf, dedicatedOf, hostOf, namedEntry } from "../../src/controllers/webhook-route/testing.ts";
+import { configOf, dedicatedOf, hostOf, namedEntry } from "../../src/controllers/webhook-route/testing-plan.ts";
 import { type WorkerInput, workerObjects } from "../../src/controllers/webhook-route/workers.ts";
 import { pathOf } from "../support/chart.ts";
 import { sharedCluster } from "../support/cluster.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { KubeObject } from "../../kube/objects.ts";
 import { exposureState } from "./exposure-state.ts";
-import { hostOf } from "./testing.ts";
+import { hostOf } from "./testing-plan.ts";
 
 const INGRESS = hostOf({ className: "nginx" });
 const GATEWAY = hostOf({

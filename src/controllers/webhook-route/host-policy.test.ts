@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { decideHost, type HostRequest } from "./host-policy.ts";
-import { configOf, hostOf } from "./testing.ts";
+import { configOf, hostOf } from "./testing-plan.ts";
 
 const TLS = { tlsSecretName: "tls" };
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { DesiredObject } from "./desired-object.ts";
 import { hostObjects, type IngressRelease, type ServedRoute } from "./ingress.ts";
-import { golden, hostOf } from "./testing.ts";
+import { golden, hostOf } from "./testing-plan.ts";
 
 const GOLDEN = "../../../test/golden/exposure";
 const RELEASE: IngressRelease = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { configOf, dedicatedOf } from "./testing.ts";
+import { configOf, dedicatedOf } from "./testing-plan.ts";
 import { autoscalingProblem } from "./worker-autoscaling.ts";
 import { deniedSecrets, unresolvedEnv, workerRefusal } from "./worker-refusals.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { configOf, dedicatedOf, namedEntry } from "./testing.ts";
+import { configOf, dedicatedOf, namedEntry } from "./testing-plan.ts";
 import { scalePath, scopeKey, scopeOf, scopeOfRoute } from "./worker-scope.ts";
 import { workerSizing } from "./worker-sizing.ts";
 

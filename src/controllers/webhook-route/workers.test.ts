@@ -5,7 +5,7 @@ import { decodeWorkerConfig, WORKER_CONFIG_KEY } from "../../routes/worker-confi
 import { configSchema } from "../../config/schema.ts";
 import { parse } from "yaml";
 import { covers, type DesiredObject } from "./desired-object.ts";
-import { configOf, dedicatedOf, golden, namedEntry } from "./testing.ts";
+import { configOf, dedicatedOf, golden, namedEntry } from "./testing-plan.ts";
 import { type WorkerInput, workerObjects } from "./workers.ts";
 
 const GOLDEN = "../../../test/golden/workers";
