@@ -67,10 +67,8 @@ export class MatchTable {
   apply({ put, gone, vanished = [] }: TableChange, now: number): void {
     this.#paths = undefined;
     for (const place of gone) if (this.#remove(place)) this.#vanished.set(placeOf(place), now);
+    for (const place of vanished) this.#vanished.set(placeOf(place), place.since);
     for (const entry of put) this.#put(entry);
-    for (const place of vanished) {
-      if (this.#at(place.host, place.path) === undefined) this.#vanished.set(placeOf(place), place.since);
-    }
     for (const [place, since] of this.#vanished) if (!isRecent(since, now)) this.#vanished.delete(place);
   }
 

@@ -74,7 +74,7 @@ describe("decodeWorkerConfig", () => {
     ["no minReader", bytesOf({ ...first, minReader: "1" })],
     ["no number of parts", bytesOf({ ...first, parts: undefined })],
     ["more parts than there can be", bytesOf({ ...first, parts: 33 })],
-    ["a bomb", gzipSync(Buffer.alloc(65 * 1_048_576))],
+    ["a bomb", bytesOf({ ...first, bomb: "0".repeat(65 * 1_048_576) })],
   ])("calls malformed what is %s", (_, bytes) => {
     expect(decodeWorkerConfig(bytes)).toMatchObject({ ok: false, code: "Malformed" });
   });

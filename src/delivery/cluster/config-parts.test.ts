@@ -43,6 +43,16 @@ describe("ConfigParts", () => {
     expect(names(parts)).toEqual(["a@3"]);
   });
 
+  it("takes no part for one of the new config that is still of the one before", () => {
+    const parts = new ConfigParts();
+    for (const [part, name] of ["a", "b", "c"].entries()) parts.observe(part, bytes(3, [route(name)]));
+    expect(names(parts)).toEqual(["a@1", "b@1", "c@1"]);
+    parts.observe(0, bytes(2, [route("a", 2)]));
+    expect(names(parts)).toEqual(["a@1", "b@1", "c@1"]);
+    parts.observe(1, bytes(2, [route("b", 2), route("c", 2)]));
+    expect(names(parts)).toEqual(["a@2", "b@2", "c@2"]);
+  });
+
   it("goes on with the last good version of a part that is broken or too new, and says so", () => {
     const parts = new ConfigParts();
     parts.observe(0, bytes(1, [route("a")], { seq: 5 }));
