@@ -6,6 +6,9 @@ import { waitFor } from "../dev-process.ts";
 const FROM_SOURCE = fileURLToPath(new URL("./davit-from-source.ts", import.meta.url));
 const MAIN = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 
+/** What roles log once they listen. */
+const STARTED = ["gateway listens", "worker runs", "controller runs"];
+
 /** What `/readyz` said. */
 export interface ReadyAnswer {
   readonly status: number;
@@ -106,7 +109,7 @@ export class RoleProcess {
   }
 
   #started(): Record<string, unknown> | undefined {
-    return [...this.lines("gateway listens"), ...this.lines("worker runs")][0];
+    return STARTED.flatMap((line) => this.lines(line))[0];
   }
 
   #url(field: "port" | "adminPort"): string {
