@@ -73,7 +73,15 @@ export function shelvesConformance(open: Open): void {
     expect(await shelveAll(store), "and nothing twice").toBe(0);
   });
 
-  withStore("leaves nothing of a route that has nothing in custody", async (store) => {
+  withStore("leaves nothing of a route that has nothing in custody, or nothing any more", async (store) => {
+    expect(await store.shelves().shelve(DELETED)).toEqual({ shelved: 0, active: 0, more: false });
+    expect([await store.shelves().orphans(), await store.shelves().routes()]).toEqual([[], []]);
+    const policy = routePolicy({ retention: { ...routePolicy().retention, maxEvents: 0 } });
+    const destination = destinationPolicy({ policy });
+    await store.inbox.claim(newEvent({ policy }));
+    const worker = await store.outbox([]);
+    await settle(worker, [settlement(await takeOne(worker, destination), "delivered")], destination);
+    expect(await store.shelves().routes()).toEqual([ROUTE]);
     expect(await store.shelves().shelve(DELETED)).toEqual({ shelved: 0, active: 0, more: false });
     expect([await store.shelves().orphans(), await store.shelves().routes()]).toEqual([[], []]);
   });

@@ -94,6 +94,7 @@ local function forget_route(route)
   end
   for _, place in ipairs({ 'places:', 'shelf:', 'log:', 'dead:', 'rejected:', 'route:' }) do call('DEL', P .. place .. route) end
   call('ZREM', P .. 'exp', 'r:' .. route)
+  call('ZREM', P .. 'dedicated', route)
   call('SREM', P .. 'routes', route)
   call('ZREM', P .. 'orphans', route)
 end

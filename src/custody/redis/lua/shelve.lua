@@ -4,19 +4,22 @@
 call('ZREM', P .. 'busy', '')
 local route, now = ARGV[1], now_ms()
 local state = P .. 'route:' .. route
+local touched = {}
+for i = 5, #ARGV do
+  call('SADD', P .. 'places:' .. route, ARGV[i])
+  touched[ARGV[i]] = true
+end
 if not shelved_since(route) then
-  if call('EXISTS', P .. 'log:' .. route) == 0 then return { 0, 0, 0 } end
+  if call('EXISTS', P .. 'log:' .. route) == 0 then
+    forget_route(route)
+    return { 0, 0, 0 }
+  end
   call('ZADD', P .. 'orphans', int(now), route)
   call('HDEL', state, 'walked', 'open', 'at', 'left')
   call('HSET', state, 'shelved', int(now))
 end
 if ARGV[2] ~= '' then call('HSET', state, 'name', ARGV[2], 'uid', ARGV[3]) end
 call('SADD', P .. 'routes', route)
-local touched = {}
-for i = 5, #ARGV do
-  call('SADD', P .. 'places:' .. route, ARGV[i])
-  touched[ARGV[i]] = true
-end
 
 local progress = call('HMGET', state, 'walked', 'open', 'at', 'left')
 local walked, open, at, left = progress[1], progress[2], progress[3], progress[4] or nil
