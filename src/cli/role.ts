@@ -32,7 +32,7 @@ ${about}
     async run(argv) {
       const { values } = parse(argv, { config: { type: "string" } });
       const file = values.config ?? process.env["DAVIT_CONFIG"];
-      if (file === undefined) throw new UsageError("name the config with --config FILE or DAVIT_CONFIG");
+      if (!file) throw new UsageError("name the config with --config FILE or DAVIT_CONFIG");
       const config = loadConfig(file, process.env);
       const signals = stopSignals();
       const stop = await started(start(config));

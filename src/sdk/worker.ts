@@ -40,7 +40,7 @@ export interface WebhookWorker {
 export function createWorker(handler: Handler, options: WorkerOptions = {}): WebhookWorker {
   if (typeof handler !== "function") throw new TypeError("handler must be a function");
   const config = process.env["DAVIT_CONFIG"];
-  if (config !== undefined && options.queueName === undefined) return routeWorker(config, handler, options);
+  if (config && options.queueName === undefined) return routeWorker(config, handler, options);
   return queueWorker(handler, options);
 }
 

@@ -1,8 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { NewEvent } from "../../src/custody/port.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
 import { monotonicUlids } from "../../src/lib/ulid.ts";
+import { silentLogger } from "../../src/observability/logger.ts";
 import type { RouteEntry } from "../../src/routes/entry.ts";
+import { createWorker } from "../../src/sdk/index.ts";
 import { davit } from "../support/dev-process.ts";
 import { Receiver } from "../support/roles/receiver.ts";
 import { type Release, startRelease, TENANT } from "../support/roles/release.ts";
@@ -100,10 +102,12 @@ describe("davit worker", () => {
     const routes = Array.from({ length: 80 }, (_, n) => route(`route-${n}`, n + 1, `/route-${n}`, padding));
     await release.configure([route("orders", 1)]);
     const worker = await release.worker().ready();
-    const watched = () =>
-      new Set(release.api.requests.filter(({ verb }) => verb === "watch").map(({ plural }) => plural));
-    expect(watched()).toEqual(new Set(["secrets"]));
-    expect(release.api.requests.filter(({ verb }) => verb === "watch")).toHaveLength(1);
+    const asked = () => release.api.requests.filter(({ verb }) => verb === "list" || verb === "watch");
+    await worker.waitFor("the watch", () => asked().some(({ verb }) => verb === "watch"));
+    expect(asked().map(({ verb, plural, namespace }) => `${verb} ${plural} ${namespace}`)).toEqual([
+      "list secrets shop",
+      "watch secrets shop",
+    ]);
     await release.configure(routes);
     await worker.waitFor("all parts", async () => (await worker.metric("davit_served_seq")) === 80);
     const ids = await Promise.all(routes.map((entry) => accept(entry)));
@@ -181,6 +185,22 @@ describe("davit worker", () => {
         await worker.metric('davit_dead_letters_total{namespace="shop",route="orders",reason="Unrecoverable"}'),
       ).toBe(1);
       expect(await worker.end()).toBe(0);
+    });
+
+    test("is what createWorker does only where DAVIT_CONFIG is set and no queue is named", async () => {
+      vi.stubEnv("DAVIT_CONFIG", "/no/such/file");
+      const attached = createWorker(() => undefined, { logger: silentLogger });
+      await expect(attached.start()).rejects.toMatchObject({ code: "Config" });
+      await attached.close().catch(() => undefined);
+      const options = { queueName: "own", redisUrl: release.redis.url, logger: silentLogger };
+      const queued = createWorker(() => undefined, options);
+      await queued.start();
+      await queued.close();
+      vi.stubEnv("DAVIT_CONFIG", "");
+      const plain = createWorker(() => undefined, { redisUrl: release.redis.url, logger: silentLogger });
+      await plain.start();
+      await plain.close();
+      vi.unstubAllEnvs();
     });
 
     test("has a manifest that is valid", async () => {
