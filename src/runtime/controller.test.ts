@@ -141,6 +141,7 @@ test("a reconcile that takes too long is told so, and counts as an error", async
   c.queue.add("a");
   await c.timers.advance(500);
   expect(reasons).toMatchObject([{ code: "ReconcileTimeout" }]);
+  expect(c.timers.pending).toBe(1); // the key's backoff, and nothing else
   expect(await c.outcomes()).toEqual({ error: 1 });
 });
 

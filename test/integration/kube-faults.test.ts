@@ -12,6 +12,7 @@ import {
 import { CONFIG_MAPS, LEASES } from "../../src/kube/core-types.ts";
 import { LeaderElector } from "../../src/kube/leader-elector.ts";
 import { OptionalReflector } from "../../src/kube/optional-reflector.ts";
+import { Reflector } from "../../src/kube/reflector.ts";
 import { KubeTransport } from "../../src/kube/transport.ts";
 import { ManualTimers } from "../../src/lib/testing.ts";
 import { sleep } from "../../src/lib/timers.ts";
@@ -43,11 +44,18 @@ describe("a call", () => {
     expect(String(failure)).not.toContain("secret ");
   });
 
-  test("that gets no answer ends after its time, and the next one is not held up", async () => {
-    fake.faults.plan({ silent: true });
-    await expect(maps().list(namespace, { timeoutMs: 100 })).rejects.toMatchObject({ code: "Timeout" });
-    expect((await maps().list(namespace)).items).toEqual([]);
-  });
+  test.each([
+    ["gets no answer", { silent: true }],
+    ["gets an answer without end", { trickle: true }],
+  ] as const)(
+    "that %s ends after its time, and the next one is not held up",
+    async (_what, fault) => {
+      fake.faults.plan(fault);
+      await expect(maps().list(namespace, { timeoutMs: 100 })).rejects.toMatchObject({ code: "Timeout" });
+      expect((await maps().list(namespace)).items).toEqual([]);
+    },
+    10_000,
+  );
 
   test("whose connection breaks is Unreachable; whether it was carried out shows the next look", async () => {
     fake.faults.plan({ cut: "after" }, ({ verb }) => verb === "create");
@@ -56,9 +64,18 @@ describe("a call", () => {
   });
 
   test("is not held up by any number of open watches", async () => {
-    for (let i = 0; i < 40; i++) watch();
+    const stop = new AbortController();
+    const { transport } = client;
+    const reflectors = Array.from(
+      { length: 40 },
+      () => new Reflector({ transport, type: CONFIG_MAPS, metrics: testMetrics() }),
+    );
+    const ended = reflectors.map((reflector) => reflector.run(stop.signal));
     await eventually(() => expect(fake.watches.count).toBe(40));
-    expect(await create("a")).toMatchObject({ metadata: { name: "a" } });
+    const object = configMap(namespace, "a");
+    expect(await maps().create(object, { timeoutMs: 2_000 })).toMatchObject({ metadata: { name: "a" } });
+    stop.abort();
+    await Promise.all(ended);
   });
 
   test("of the same process goes over connections that are kept", async () => {
@@ -286,6 +303,7 @@ describe("a leader", () => {
     await eventually(() => expect(elector.isLeader()).toBe(true));
     timers.stall(9_999);
     expect(elector.isLeader()).toBe(true);
+    timers.wallOffset -= 3_600_000; // set back meanwhile: it does not help
     timers.stall(1);
     expect(elector.isLeader()).toBe(false);
     await expect(
@@ -295,6 +313,16 @@ describe("a leader", () => {
     expect(await ended).toMatchObject({ code: "LeadershipLost" });
     expect(elector.signal.aborted).toBe(true);
   });
+
+  test("whose lease somebody else has taken knows it at its next renewal", async () => {
+    const timers = new ManualTimers();
+    const { elector, ended } = lead(timers);
+    await eventually(() => expect(elector.isLeader()).toBe(true));
+    await client.resource(LEASES).mergePatch({ namespace, name: "leader" }, { spec: { holderIdentity: "thief" } }, {});
+    await timers.advance(2_000);
+    expect(await ended).toMatchObject({ code: "LeadershipLost" });
+    expect(timers.monotonic()).toBe(2_000);
+  }, 10_000);
 
   test("on a machine that was suspended, whose monotonic clock stood still, knows it by the wall clock", async () => {
     const timers = new ManualTimers();

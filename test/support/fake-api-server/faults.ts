@@ -19,6 +19,8 @@ export type Fault =
   | { readonly cut: "after" }
   /** Nothing is ever answered. */
   | { readonly silent: true }
+  /** The answer begins at once and never ends, a space every 10 ms. */
+  | { readonly trickle: true }
   /** Carried out, but only after so long. */
   | { readonly delayMs: number };
 
@@ -55,6 +57,11 @@ export async function suffer(fault: Fault, request: IncomingMessage, response: S
     return false;
   }
   if ("silent" in fault) return true;
+  if ("trickle" in fault) {
+    const timer = setInterval(() => response.write(" "), 10);
+    response.on("close", () => clearInterval(timer));
+    return true;
+  }
   if ("cut" in fault) {
     if (fault.cut === "after") {
       response.end = (() => {

@@ -126,7 +126,7 @@ export class FakeApiServer {
   bookmark(kind = "Bookmark"): void {
     this.store.version += 1;
     const metadata = { resourceVersion: String(this.store.version) };
-    this.watches.send(JSON.stringify({ type: "BOOKMARK", object: { kind, metadata } }));
+    this.watches.bookmark(JSON.stringify({ type: "BOOKMARK", object: { kind, metadata } }));
   }
 
   async start(): Promise<this> {
@@ -213,6 +213,7 @@ export class FakeApiServer {
     const subject = {
       collection: collectionOf(place),
       namespace: place.namespace,
+      wantsBookmarks: url.searchParams.get("allowWatchBookmarks") === "true",
       isSelected: (object: StoredObject) => isSelected(object, labelSelector, fieldSelector),
     };
     try {

@@ -6,6 +6,8 @@ export interface Subject {
   readonly collection: string;
   readonly namespace: string | undefined;
   readonly isSelected: (object: HistoryEvent["object"]) => boolean;
+  /** Whether it asked for bookmarks. */
+  readonly wantsBookmarks: boolean;
 }
 
 interface Watch extends Subject {
@@ -55,8 +57,17 @@ export class Watches {
 
   /** Writes the same line to all. */
   send(line: string): void {
-    for (const { response, isSilent } of this.#open) if (!isSilent) response.write(`${line}\n`);
+    for (const watch of this.#open) say(watch, line);
   }
+
+  /** Writes a bookmark to those that asked for them. */
+  bookmark(line: string): void {
+    for (const watch of this.#open) if (watch.wantsBookmarks) say(watch, line);
+  }
+}
+
+function say({ response, isSilent }: Watch, line: string): void {
+  if (!isSilent) response.write(`${line}\n`);
 }
 
 function write({ response, ...subject }: Watch, { type, collection, object, previous }: HistoryEvent): void {
