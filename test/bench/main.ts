@@ -1,21 +1,33 @@
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
+import { startControlPlane } from "../support/control-plane.ts";
 import { startRedis } from "../support/redis.ts";
 import { benchDelivery, bytesPerEvent } from "./delivery.ts";
 import { benchIngest } from "./ingest.ts";
+import { benchReconcile } from "./reconcile.ts";
+import { reconcileSummary, reconcileTable } from "./reconcile-report.ts";
 import { type BenchResults, summary, table } from "./report.ts";
 import { BODY_BYTES, CONNECTIONS, MAXMEMORY } from "./settings.ts";
 
 const EVENTS_FOR_MEMORY = 20_000;
+const ROUTES_PER_NAMESPACE = 20;
+const STEADY_MS = 30_000;
+/** Longer than any run: what a compaction takes away would not show as growth. */
+const NO_COMPACTION = "1h";
 
-const USAGE = `npm run bench -- [ingest|delivery] [--json] [--rounds N] [--ingest-requests N] [--delivery-requests N]
+const PARTS = ["ingest", "delivery", "reconcile"];
 
-Measures durable ingest and delivery against their baselines on this machine, in interleaved rounds; without a part, both.
+const USAGE = `npm run bench -- [ingest|delivery|reconcile] [--json] [--rounds N] [--ingest-requests N] [--delivery-requests N] [--routes N] [--edits N]
+
+Measures durable ingest and delivery against their baselines on this machine, in interleaved rounds; without a part, both. The part reconcile
+measures the controller on a Kubernetes control plane of its own, against the targets of docs/decisions.
 
   --json                 the table goes to stderr, one JSON line to stdout
   --rounds N             default 5
   --ingest-requests N    of each side and round; default 30000
   --delivery-requests N  of each side and round; default 100000
+  --routes N             of reconcile, ${ROUTES_PER_NAMESPACE} in each namespace; default 1000
+  --edits N              of Secrets, one at a time; default 200
 `;
 
 /** @throws Error that says what is wrong with the arguments */
@@ -28,13 +40,15 @@ function readArguments() {
       rounds: { type: "string", default: "5" },
       "ingest-requests": { type: "string", default: "30000" },
       "delivery-requests": { type: "string", default: "100000" },
+      routes: { type: "string", default: "1000" },
+      edits: { type: "string", default: "200" },
     },
   });
   const [part, more] = positionals;
-  if (more !== undefined || (part !== undefined && part !== "ingest" && part !== "delivery")) {
-    throw new RangeError("the part is ingest or delivery");
+  if (more !== undefined || (part !== undefined && !PARTS.includes(part))) {
+    throw new RangeError(`the part is one of ${PARTS.join(", ")}`);
   }
-  const count = (flag: "rounds" | "ingest-requests" | "delivery-requests") => {
+  const count = (flag: Exclude<keyof typeof values, "help" | "json">) => {
     if (!/^[1-9]\d*$/.test(values[flag])) throw new RangeError(`--${flag}: "${values[flag]}" is not a whole number`);
     return Number(values[flag]);
   };
@@ -45,10 +59,14 @@ function readArguments() {
     rounds: count("rounds"),
     ingestRequests: count("ingest-requests"),
     deliveryRequests: count("delivery-requests"),
+    routes: count("routes"),
+    edits: count("edits"),
   };
 }
 
-function argumentsOrExit() {
+type Arguments = ReturnType<typeof readArguments>;
+
+function argumentsOrExit(): Arguments {
   try {
     return readArguments();
   } catch (error) {
@@ -57,27 +75,50 @@ function argumentsOrExit() {
   }
 }
 
-const { part, help, json, rounds, ingestRequests, deliveryRequests } = argumentsOrExit();
-if (help) {
+/** The table, and what `--json` prints. */
+interface Report {
+  readonly text: string;
+  readonly summary: object;
+}
+
+async function throughput({ part, rounds, ingestRequests, deliveryRequests }: Arguments): Promise<Report> {
+  const redis = await startRedis({ maxmemory: MAXMEMORY });
+  try {
+    console.error(
+      `${MACHINE}, appendfsync always, ${CONNECTIONS} connections, ${BODY_BYTES} byte bodies, ${rounds} interleaved rounds`,
+    );
+    const results: BenchResults = {
+      ...(part !== "delivery" && { ingest: await benchIngest(redis, rounds, ingestRequests) }),
+      ...(part !== "ingest" && { delivery: await benchDelivery(redis, rounds, deliveryRequests) }),
+      ...(part !== "ingest" && {
+        bytesPerEvent: await bytesPerEvent(redis, Math.min(EVENTS_FOR_MEMORY, deliveryRequests)),
+      }),
+    };
+    return { text: table(results), summary: summary(results) };
+  } finally {
+    await redis.stop();
+  }
+}
+
+async function reconcile({ routes, edits }: Arguments): Promise<Report> {
+  const plane = await startControlPlane({ crds: "davit", etcdCompactionInterval: NO_COMPACTION });
+  try {
+    const namespaces = Math.ceil(routes / ROUTES_PER_NAMESPACE);
+    console.error(`${MACHINE}, ${routes} routes in ${namespaces} namespaces, API server and etcd on the same machine`);
+    const result = await benchReconcile(plane, { namespaces, routes, edits, steadyMs: STEADY_MS });
+    return { text: reconcileTable(result), summary: reconcileSummary(result) };
+  } finally {
+    await plane.stop();
+  }
+}
+
+const MACHINE = `${cpus().length} × ${cpus()[0]?.model ?? "unknown CPU"}, Node ${process.versions.node}`;
+
+const chosen = argumentsOrExit();
+if (chosen.help) {
   console.log(USAGE);
   process.exit(0);
 }
-
-const redis = await startRedis({ maxmemory: MAXMEMORY });
-try {
-  console.error(
-    `${cpus().length} × ${cpus()[0]?.model ?? "unknown CPU"}, Node ${process.versions.node}, appendfsync always, ` +
-      `${CONNECTIONS} connections, ${BODY_BYTES} byte bodies, ${rounds} interleaved rounds`,
-  );
-  const results: BenchResults = {
-    ...(part !== "delivery" && { ingest: await benchIngest(redis, rounds, ingestRequests) }),
-    ...(part !== "ingest" && { delivery: await benchDelivery(redis, rounds, deliveryRequests) }),
-    ...(part !== "ingest" && {
-      bytesPerEvent: await bytesPerEvent(redis, Math.min(EVENTS_FOR_MEMORY, deliveryRequests)),
-    }),
-  };
-  (json ? console.error : console.log)(table(results));
-  if (json) console.log(JSON.stringify(summary(results)));
-} finally {
-  await redis.stop();
-}
+const report = await (chosen.part === "reconcile" ? reconcile(chosen) : throughput(chosen));
+(chosen.json ? console.error : console.log)(report.text);
+if (chosen.json) console.log(JSON.stringify(report.summary));
