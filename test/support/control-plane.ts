@@ -32,7 +32,7 @@ export class ControlPlane extends Cluster {
   #isStopped = false;
 
   constructor(place: Place, folder: string, watchdog: Watchdog, options: ControlPlaneOptions) {
-    super({ url: urlOf(place), dir: place.dir });
+    super({ url: urlOf(place), dir: place.dir, etcdUrl: etcdUrlOf(place) });
     const program = (name: ProgramName, flags: readonly string[]) =>
       new Program(name, join(folder, name), flags, join(place.dir, `${name}.log`));
     this.#programs = {
@@ -52,12 +52,12 @@ export class ControlPlane extends Cluster {
     return this.#programs[program].pid;
   }
 
-  /** Starts what is not running, and waits until everything answers. @param etcdUrl where etcd serves */
-  async start(etcdUrl: string): Promise<void> {
+  /** Starts what is not running, and waits until everything answers. */
+  async start(): Promise<void> {
     const { etcd, "kube-controller-manager": controllerManager } = this.#programs;
     etcd.start();
     this.#guard();
-    await etcd.until(async () => (await fetch(`${etcdUrl}/health`)).ok, READY_MS);
+    await etcd.until(async () => (await fetch(`${this.etcdUrl}/health`)).ok, READY_MS);
     await this.startApiServer();
     // Before the controller manager, whose garbage collector looks for new kinds only every 30 s.
     if (this.#options.crds !== undefined) await installCrds(this, this.#options.crds);
@@ -115,6 +115,7 @@ export class ControlPlane extends Cluster {
 }
 
 const urlOf = ({ apiServer }: Place) => `https://127.0.0.1:${apiServer}`;
+const etcdUrlOf = ({ etcd }: Place) => `http://127.0.0.1:${etcd}`;
 
 /** Makes the folder, the keys and the administrator's kubeconfig. */
 async function preparePlace(): Promise<Place> {
@@ -150,7 +151,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     const place = await preparePlace();
     const plane = new ControlPlane(place, folder, new Watchdog(place.dir), options);
     try {
-      await plane.start(`http://127.0.0.1:${place.etcd}`);
+      await plane.start();
       return plane;
     } catch (error) {
       await plane.stop();

@@ -18,6 +18,8 @@ export interface ClusterLocation {
   readonly url: string;
   /** Folder with the servers' keys, kubeconfigs and logs. */
   readonly dir: string;
+  /** Base URL of etcd, which serves `/metrics` and asks nobody who they are. */
+  readonly etcdUrl: string;
 }
 
 /** Where the administrator's kubeconfig of a plane stands. */
@@ -47,6 +49,7 @@ export function kubeconfig(url: string, ca: string, credentials: Credentials, na
 export class Cluster {
   readonly url: string;
   readonly dir: string;
+  readonly etcdUrl: string;
   /** Certificate of the CA that signed the API server's. */
   readonly caFile: string;
   /** The same as PEM text. */
@@ -57,9 +60,10 @@ export class Cluster {
   readonly admin: KubeClient;
   readonly #clients: KubeClient[] = [];
 
-  constructor({ url, dir }: ClusterLocation) {
+  constructor({ url, dir, etcdUrl }: ClusterLocation) {
     this.url = url;
     this.dir = dir;
+    this.etcdUrl = etcdUrl;
     this.caFile = join(dir, "pki", "serving-ca.crt");
     this.adminKubeconfig = adminKubeconfig(dir);
     this.ca = readFileSync(this.caFile, "utf8");

@@ -13,7 +13,7 @@ let plane: ControlPlane | undefined;
 /** Starts the one control plane that the files of a run share, with every CRD there is. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   plane = await startControlPlane({ crds: "all" });
-  project.provide("cluster", { url: plane.url, dir: plane.dir });
+  project.provide("cluster", { url: plane.url, dir: plane.dir, etcdUrl: plane.etcdUrl });
   return async () => {
     const { state } = project.vitest;
     const hasFailed = state
