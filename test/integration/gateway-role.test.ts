@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { entrySecretName, REJECTED_ANNOTATION, SERVED_SEQ_ANNOTATION } from "../../src/api/names.ts";
+import { aclRules } from "../../src/custody/redis/user-rules.ts";
 import { SECRETS } from "../../src/kube/core-types.ts";
 import { PUBLICATION_KEY, released } from "../../src/routes/publication.ts";
 import { waitFor } from "../support/dev-process.ts";
@@ -170,8 +171,9 @@ describe("davit gateway", () => {
     await gateway.waitFor("the missing right", async () => (await gateway.readyz()).text.includes("evalsha"));
     expect((await gateway.readyz()).status).toBe(503);
     expect(gateway.lines("lacks rights")).toHaveLength(1);
-    await setUser("~* &* +@all");
+    await setUser(aclRules({ role: "gateway", instance: "default" }).join(" "));
     await gateway.ready();
+    expect(await statusOf(gateway, "/orders")).toBe(202);
   });
 
   test("while stopping: not ready, still serving, then gone with exit code 0", async () => {

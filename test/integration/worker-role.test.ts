@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { NewEvent } from "../../src/custody/port.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
+import { aclRules } from "../../src/custody/redis/user-rules.ts";
 import { monotonicUlids } from "../../src/lib/ulid.ts";
 import { silentLogger } from "../../src/observability/logger.ts";
 import type { RouteEntry } from "../../src/routes/entry.ts";
@@ -116,6 +117,22 @@ describe("davit worker", () => {
       return states.every((state) => state === "delivered");
     });
     expect(new Set(receiver.paths)).toEqual(new Set(routes.map(({ name }) => `/${name}`)));
+  });
+
+  test("does with the rights of a worker's own Redis user, and says which it lacks", async () => {
+    const admin = release.redis.client();
+    const setUser = (rules: readonly string[]) => admin.call("ACL", "SETUSER", "own", "reset", "on", ">own", ...rules);
+    const rules = aclRules({ role: "worker", ...SCOPE });
+    await setUser([...rules, "-evalsha"]);
+    const orders = route("orders", 1);
+    const redisUrl = release.redis.url.replace("://", "://own:own@");
+    const worker = await release.worker({ mounted: [orders], redisUrl }).listening();
+    await worker.waitFor("the missing right", async () => (await worker.readyz()).text.includes("evalsha"));
+    await setUser(rules);
+    await worker.ready();
+    const id = await accept(orders);
+    await worker.waitFor("the delivery", async () => (await stateOf(id)) === "delivered");
+    expect(receiver.paths).toEqual(["/orders"]);
   });
 
   test("leaves a route with workers of its own to those", async () => {
