@@ -31,12 +31,15 @@ import { WorkerReconciler } from "./worker-reconciler.ts";
 
 /** Every key is looked at again at least this often, ms: the net under missed events. */
 const RESYNC_MS = 600_000;
-/** Changes of a namespace's routes come together: workers are made so once they have settled for this long, ms. */
-const WORKERS_SETTLE_MS = 100;
-/** The same for hosts, whose objects grow with each route. */
-const HOSTS_SETTLE_MS = 100;
-/** Objects of a host are written at most this often, ms. */
-const HOSTS_INTERVAL_MS = 1_000;
+/**
+ * Changes come together: what depends on many routes is made so once nothing has been queued for `settleMs`, but not twice within `intervalMs`. The
+ * objects of a host or of workers grow with each route, so a write for each of 1,000 would be 1,000 large writes.
+ */
+const RHYTHM = {
+  workers: { settleMs: 100, intervalMs: 500 },
+  hosts: { settleMs: 100, intervalMs: 1_000 },
+  shelves: { settleMs: 500, intervalMs: 2_000 },
+} as const;
 
 type QueueName = "routes" | "workers" | "hosts" | "shelves";
 
@@ -61,7 +64,12 @@ export class WebhookRouteControllers {
   readonly #options: WebhookRouteControllersOptions;
   readonly #queues: Readonly<Record<QueueName, WorkQueue>>;
   readonly #sweep: Sweep;
-  readonly #hostsAt = new Map<string, number>();
+  /** When a key was worked on last, monotonic ms. */
+  readonly #workedOn = {
+    workers: new Map<string, number>(),
+    hosts: new Map<string, number>(),
+    shelves: new Map<string, number>(),
+  };
   #releaseKey: Buffer | undefined;
 
   constructor(options: WebhookRouteControllersOptions) {
@@ -118,15 +126,21 @@ export class WebhookRouteControllers {
     const hosts = new HostReconciler(this.operator);
     const all = [
       this.#controller("routes", config.controller.concurrency, (key, signal) => routes.reconcile(key, signal)),
-      this.#controller("workers", 4, (key, signal) => workers.reconcile(key, signal)),
-      this.#controller("hosts", 2, (key, signal) => {
-        this.#hostsAt.set(key, this.#options.clock.monotonic());
-        return hosts.reconcile(key, signal);
-      }),
+      this.#controller(
+        "workers",
+        4,
+        this.#noted("workers", (key, signal) => workers.reconcile(key, signal)),
+      ),
+      this.#controller(
+        "hosts",
+        2,
+        this.#noted("hosts", (key, signal) => hosts.reconcile(key, signal)),
+      ),
     ];
     if (shelves === undefined) return all;
     const reconciler = new ShelfReconciler(this.operator, shelves);
-    return [...all, this.#controller("shelves", 2, (key, signal) => reconciler.reconcile(key, signal))];
+    const keep = this.#noted("shelves", (key, signal) => reconciler.reconcile(key, signal));
+    return [...all, this.#controller("shelves", 2, keep)];
   }
 
   #controller(name: QueueName, concurrency: number, reconcile: Reconcile): Controller {
@@ -139,7 +153,7 @@ export class WebhookRouteControllers {
     const secrets = client.resource(SECRETS);
     const publications = new Publications();
     const namespace = routesNamespace(config.release);
-    const { routes, workers, shelves } = this.#queues;
+    const { routes } = this.#queues;
     return {
       config,
       clock,
@@ -159,16 +173,24 @@ export class WebhookRouteControllers {
       releaseKey: () => this.#releaseKey ?? Buffer.alloc(0),
       enqueue: {
         route: (key) => routes.add(key),
-        workers: (key) => workers.addAfter(key, WORKERS_SETTLE_MS),
-        host: (key) => this.#queueHost(key),
-        shelves: (key) => shelves.addAfter(key, WORKERS_SETTLE_MS),
+        workers: (key) => this.#queue("workers", key),
+        host: (key) => this.#queue("hosts", key),
+        shelves: (key) => this.#queue("shelves", key),
       },
     };
   }
 
-  #queueHost(key: string): void {
-    const since = this.#options.clock.monotonic() - (this.#hostsAt.get(key) ?? Number.NEGATIVE_INFINITY);
-    this.#queues.hosts.addAfter(key, Math.max(HOSTS_SETTLE_MS, HOSTS_INTERVAL_MS - since));
+  #queue(name: keyof typeof RHYTHM, key: string): void {
+    const { settleMs, intervalMs } = RHYTHM[name];
+    const since = this.#options.clock.monotonic() - (this.#workedOn[name].get(key) ?? Number.NEGATIVE_INFINITY);
+    this.#queues[name].addAfter(key, Math.max(settleMs, intervalMs - since));
+  }
+
+  #noted(name: keyof typeof RHYTHM, reconcile: Reconcile): Reconcile {
+    return (key, signal) => {
+      this.#workedOn[name].set(key, this.#options.clock.monotonic());
+      return reconcile(key, signal);
+    };
   }
 
   #startKindCaches(signal: AbortSignal): void {

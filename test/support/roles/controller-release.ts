@@ -64,8 +64,8 @@ export class ControllerRelease {
     return release;
   }
 
-  /** Starts a controller. @returns once it listens */
-  async start(settings: Section = {}): Promise<RoleProcess> {
+  /** Starts a controller, `program` instead of that of the source tree. @returns once it listens */
+  async start(settings: Section = {}, program = "controller"): Promise<RoleProcess> {
     const { controller, ...rest } = { ...this.#settings, ...settings } as Record<string, Section>;
     const config = {
       release: this.roles.release,
@@ -78,7 +78,7 @@ export class ControllerRelease {
       ...rest,
       controller: { adminPort: 0, address: "127.0.0.1", ...controller },
     };
-    const running = new RoleProcess("controller", this.#file(`${randomUUID()}.yaml`, JSON.stringify(config)));
+    const running = new RoleProcess(program, this.#file(`${randomUUID()}.yaml`, JSON.stringify(config)));
     this.#processes.push(running);
     return running.listening();
   }
