@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { chartCrd } from "./generators/chart-crds.ts";
+import { chartRedisRules } from "./generators/chart-redis-rules.ts";
 import { configDoc } from "./generators/config-doc.ts";
 import { crdTypes } from "./generators/crd-types.ts";
 import type { Generator } from "./generators/generator.ts";
@@ -16,6 +17,7 @@ export const generators: readonly Generator[] = [
   configDoc,
   redisUsersDoc,
   valuesSchema,
+  chartRedisRules,
   ...Object.values(CRD_FILES).map((name) => chartCrd(`crds/${name}`)),
 ];
 

@@ -32,17 +32,17 @@ export class Sender {
     this.#address = address;
   }
 
-  /** Sends a new event, signed with `key`. @param delivery id of the delivery; default: its number */
-  async send(path: string, key: string, delivery?: string): Promise<Answer & { readonly number: number }> {
-    this.#last += 1;
-    const number = this.#last;
+  /** Sends an event, signed with `key`. @param again number of one that was sent before; default: a new one */
+  async send(path: string, key: string, again?: number): Promise<Answer & { readonly number: number }> {
+    if (again === undefined) this.#last += 1;
+    const number = again ?? this.#last;
     const body = JSON.stringify({ number });
     const signature = createHmac("sha256", key).update(body).digest("hex");
     const headers = {
       host: HOST,
       "content-type": "application/json",
       "x-github-event": "push",
-      "x-github-delivery": delivery ?? `delivery-${number}`,
+      "x-github-delivery": `delivery-${number}`,
       "x-hub-signature-256": `sha256=${signature}`,
     };
     try {

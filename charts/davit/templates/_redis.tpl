@@ -14,24 +14,6 @@ protected-mode no
 tcp-keepalive 60
 {{- end }}
 
-{{/* What every role may do with its keys: no administration, no look at others' keys. */}}
-{{- define "davit.redis.commands" -}}
--@all +@read +@write +@blocking +@connection +@pubsub +eval +evalsha -@dangerous -function +info +time +cluster|slots +cluster|info -select -scan -randomkey -dbsize
-{{- end }}
-
-{{- define "davit.redis.rules.worker" -}}
-resetkeys ~davit:{{ .Values.instance }}:* resetchannels &davit:{{ .Values.instance }}:* {{ include "davit.redis.commands" . }}
-{{- end }}
-
-{{- define "davit.redis.rules.gateway" -}}
-{{ include "davit.redis.rules.worker" . }} +config|get +wait
-{{- end }}
-
-{{/* The controller also makes the users of workers, and looks for what deleted namespaces left. */}}
-{{- define "davit.redis.rules.controller" -}}
-{{ include "davit.redis.rules.gateway" . }} +scan +acl
-{{- end }}
-
 {{/*
 Passwords of the bundled Redis as JSON: those of the Secret that is named or that the release made before, else new ones. Kept
 in .Values for the rest of this rendering, so that all templates see the same.
