@@ -11,8 +11,9 @@ b() { buildah --root "$KNODE_CACHE/buildah" --runroot "$KNODE_CACHE/buildah-run"
 mkdir -p "$KNODE_CACHE/buildah" "$(dirname "$out")"
 for t in ${BASES:-}; do b pull --quiet "oci-archive:$t" >/dev/null; done
 mounts=()
-[ -z "${NPM_CACHE:-}" ] || mounts+=(--volume "$NPM_CACHE:/root/.npm")
-[ -z "${NPM_HOME:-}" ] || mounts+=(--volume "$NPM_HOME:/npm:ro" --volume "$NPM_HOME/npmrc:/root/.npmrc:ro")
+home=/root   # of RUN's user in the image
+[ -z "${NPM_CACHE:-}" ] || mounts+=(--volume "$NPM_CACHE:$home/.npm")
+[ -z "${NPM_HOME:-}" ] || mounts+=(--volume "$NPM_HOME:/npm:ro" --volume "$NPM_HOME/npmrc:$home/.npmrc:ro")
 # chroot: RUN needs no runtime, cgroup or bridge and has the host's network. (oci works too, but leaves the bridge cni-podman0.)
 b bud --isolation chroot --pull=never --layers --format oci --timestamp 0 -t "$name" "${mounts[@]}" "$@" "$context"
 rm -f "$out"
