@@ -26,7 +26,6 @@ export const GAPS: readonly Gap[] = [
   },
   { path: ["spec", "limits", "rateLimit", "by"], built: ["Route"], remedy: "use by: Route" },
   { path: ["spec", "delivery", "proxy"], remedy: "remove it: deliveries go out directly" },
-  { path: ["spec", "deletionPolicy"], built: ["Retain"], remedy: "use Retain" },
 ];
 
 /** Problems for all fields of an object that ask for something not built yet. */

@@ -128,6 +128,7 @@ function buildEntry(
       maxEvents: spec.retention.maxEvents,
       keepBodies: spec.retention.keepBodies,
     },
+    ...(spec.deletionPolicy === "Purge" && { deletionPolicy: spec.deletionPolicy }),
     worker: {
       dedicated: spec.worker?.dedicated !== undefined,
       concurrency: spec.worker?.dedicated?.concurrency ?? 500,

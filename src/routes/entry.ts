@@ -136,6 +136,8 @@ export interface RouteEntry {
     readonly maxEvents: number;
     readonly keepBodies: boolean;
   };
+  /** What happens to its events when the route is deleted. Absent: they are kept on a shelf for a while. */
+  readonly deletionPolicy?: "Purge";
   readonly worker: { readonly dedicated: boolean; readonly concurrency: number };
   readonly destinations: readonly DestinationEntry[];
 }

@@ -30,6 +30,15 @@ describe("a publication", () => {
     });
   });
 
+  it("of a deleted route whose events are to be purged says so, as its entry did", () => {
+    const purged = entryOf({ ...inputOf(), route: routeOf({ deletionPolicy: "Purge" }) });
+    expect(purged.deletionPolicy).toBe("Purge");
+    const reading = readPublication(JSON.stringify(released(purged, 43, 1_000)));
+    expect(reading).toMatchObject({ ok: true, publication: { released: { deletionPolicy: "Purge" } } });
+    // Absent, so that no route is published anew for a field that says what was so before.
+    expect(entryOf()).not.toHaveProperty("deletionPolicy");
+  });
+
   it("carries the keys of what comes in and none of what goes out", () => {
     const signed = entryOf({
       ...inputOf(),

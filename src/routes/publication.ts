@@ -16,17 +16,21 @@ export const PUBLICATION_KEY = "entry.json";
  */
 export type Publication =
   | { readonly schema: number; readonly minReader: number; readonly seq: number; readonly entry: RouteEntry }
-  | { readonly schema: number; readonly minReader: number; readonly seq: number; readonly released: Required<Claim> };
+  | { readonly schema: number; readonly minReader: number; readonly seq: number; readonly released: ReleasedPlace };
+
+/** `deletionPolicy`: of a route that was deleted; a reader that does not know the field keeps its events on the shelf. */
+export type ReleasedPlace = Required<Claim> & Pick<RouteEntry, "deletionPolicy">;
 
 /** A publication as a gateway may have it: outgoing signing keys are none of its business. */
 export function published(entry: RouteEntry): Publication {
   return { schema: PUBLICATION_SCHEMA, minReader: 1, seq: entry.seq, entry: withSigningKeys(entry, []) };
 }
 
-/** The claim that a deleted or moved route leaves behind. */
+/** What a deleted route leaves behind: the claim on its place, and what is to become of its events. */
 export function released(entry: RouteEntry, seq: number, releasedAt: number): Publication {
-  const { namespace, name, host, path } = entry;
-  return { schema: PUBLICATION_SCHEMA, minReader: 1, seq, released: { namespace, name, host, path, releasedAt } };
+  const { namespace, name, host, path, deletionPolicy } = entry;
+  const place = { namespace, name, host, path, releasedAt, ...(deletionPolicy && { deletionPolicy }) };
+  return { schema: PUBLICATION_SCHEMA, minReader: 1, seq, released: place };
 }
 
 /** Why a publication cannot be used. `TooNew`: written for a newer reader; the last good one keeps serving. */
