@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { WebhookRouteControllers } from "../controllers/webhook-route/index.ts";
-import { readRedisUrl } from "../config/secret-file.ts";
+import { redisUrlOf } from "../config/secret-file.ts";
 import type { Config } from "../config/schema.ts";
 import type { KubeAuth } from "../kube/auth.ts";
 import { KubeClient } from "../kube/client.ts";
@@ -58,7 +58,7 @@ async function startController(config: Config): Promise<() => Promise<void>> {
     onDropped: (error) => logger.debug({ err: error }, "an Event was not written"),
   });
   const { durability, replicas, urlFile } = config.redis;
-  const store = openStore({ url: readRedisUrl(urlFile), durability, replicas }, surroundings);
+  const store = openStore({ url: redisUrlOf(urlFile), durability, replicas }, surroundings);
   const custody = new Custody({ config, store, metrics, logger, isLeader: () => elector.isLeader() });
   const controllers = new WebhookRouteControllers({
     config,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { routesNamespace } from "../api/names.ts";
-import { readRedisUrl } from "../config/secret-file.ts";
+import { redisUrlOf } from "../config/secret-file.ts";
 import type { Config } from "../config/schema.ts";
 import { RightsCheck } from "../custody/redis/rights-check.ts";
 import type { RedisStore } from "../custody/redis/store.ts";
@@ -43,7 +43,7 @@ async function startGateway(config: Config): Promise<() => Promise<void>> {
   };
   const { metrics, logger } = surroundings;
   const { durability, replicas, urlFile } = config.redis;
-  const store = openStore({ url: readRedisUrl(urlFile), durability, replicas }, surroundings);
+  const store = openStore({ url: redisUrlOf(urlFile), durability, replicas }, surroundings);
   const auth = await inClusterAuth(config.kubernetes);
   const transport = new KubeTransport({ auth, metrics, userAgent: "davit-gateway" });
   const client = new KubeClient(transport);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { readRedisUrl, readSecretFile } from "./secret-file.ts";
+import { readRedisUrl, readSecretFile, redisUrlOf } from "./secret-file.ts";
 
 describe("a secret in a file", () => {
   const directory = mkdtempSync(join(tmpdir(), "davit-secret-"));
@@ -33,4 +33,16 @@ describe("a secret in a file", () => {
       expect(() => readRedisUrl(file(text))).not.toThrow(text);
     },
   );
+
+  it("is read again when it is asked for, and is as it was while it cannot be read", () => {
+    const path = file("redis://one:6379");
+    const url = redisUrlOf(path);
+    file("redis://two:6379");
+    expect(url()).toBe("redis://two:6379");
+    file("");
+    expect(url()).toBe("redis://two:6379");
+    rmSync(path);
+    expect(url()).toBe("redis://two:6379");
+    expect(() => redisUrlOf(path)).toThrow("ENOENT");
+  });
 });

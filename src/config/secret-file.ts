@@ -20,6 +20,23 @@ export function readSecretFile(key: string, file: string): string {
 }
 
 /**
+ * The Redis URL, read from its file now and each time it is asked for: a Secret that was changed takes effect without a restart. What cannot be read any
+ * more is as it was.
+ * @throws ConfigError when it cannot be read now
+ */
+export function redisUrlOf(file: string): () => string {
+  let known = readRedisUrl(file);
+  return () => {
+    try {
+      known = readRedisUrl(file);
+    } catch {
+      // The file may be about to be replaced; whether Redis answers shows anyway.
+    }
+    return known;
+  };
+}
+
+/**
  * The Redis URL from its file.
  * @throws ConfigError, also when it is no `redis://` or `rediss://` URL; never with the URL
  */

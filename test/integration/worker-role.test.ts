@@ -135,6 +135,25 @@ describe("davit worker", () => {
     expect(receiver.paths).toEqual(["/orders"]);
   });
 
+  test("goes on with the new password of its Redis user once its connections break, without a restart", async () => {
+    const admin = release.redis.client();
+    const setPassword = (password: string) =>
+      admin.call("ACL", "SETUSER", "own", "reset", "on", `>${password}`, ...aclRules({ role: "worker", ...SCOPE }));
+    const urlWith = (password: string) => release.redis.url.replace("://", `://own:${password}@`);
+    await setPassword("first");
+    const orders = route("orders", 1);
+    const worker = await release.worker({ mounted: [orders], redisUrl: urlWith("first") }).ready();
+    await setPassword("second");
+    await admin.call("CLIENT", "KILL", "USER", "own");
+    await worker.waitFor("the refusal", async () => (await worker.readyz()).status === 503);
+    const id = await accept(orders);
+    release.file("redis-0", urlWith("second"));
+    await worker.ready();
+    await worker.waitFor("the delivery", async () => (await stateOf(id)) === "delivered");
+    expect(receiver.paths).toEqual(["/orders"]);
+    expect(await worker.end()).toBe(0);
+  });
+
   test("leaves a route with workers of its own to those", async () => {
     const [orders, refunds] = [route("orders", 1), dedicated("refunds", 2)];
     await release.configure([orders]);

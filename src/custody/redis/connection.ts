@@ -31,9 +31,29 @@ export function breaksOf(redis: Redis): number {
   return breaks.get(redis) ?? 0;
 }
 
+/** `redis://` or `rediss://`. A function is asked again whenever a connection broke: host or password may be others by then. Must not throw. */
+export type RedisUrl = string | (() => string);
+
+const textOf = (url: RedisUrl): string => (typeof url === "string" ? url : url());
+
+/** Has the client reconnect to what the URL says by then. */
+function followUrl(redis: Redis, url: RedisUrl): void {
+  if (typeof url === "string") return;
+  redis.on("close", () => {
+    const { hostname: host, port, username, password } = new URL(url());
+    Object.assign(redis.options, {
+      host,
+      port: Number(port || 6_379),
+      username: decodeURIComponent(username),
+      password: decodeURIComponent(password),
+    });
+  });
+}
+
 /** Opens a fail-fast client. Errors are seen by whoever awaits a command; the client reconnects by itself. */
-export function connect(url: string, options: RedisOptions = {}): CustodyClient {
-  const redis = new Redis(url, { ...FAIL_FAST, ...options });
+export function connect(url: RedisUrl, options: RedisOptions = {}): CustodyClient {
+  const redis = new Redis(textOf(url), { ...FAIL_FAST, ...options });
+  followUrl(redis, url);
   redis.on("error", () => {
     // Said by the monitor and by each command; an unhandled `error` event would end the process.
   });
@@ -49,8 +69,8 @@ const ignore = (): undefined => undefined;
  * @param onCopy is given the connections that BullMQ makes of this one. It closes them only as long as Redis answers; whoever opened the first has to see
  * that none of them goes on trying for ever, which would keep the process alive
  */
-export function connectForTickets(url: string, onCopy: (copy: Redis) => void = () => undefined): Redis {
-  const redis = new Redis(url, {
+export function connectForTickets(url: RedisUrl, onCopy: (copy: Redis) => void = () => undefined): Redis {
+  const redis = new Redis(textOf(url), {
     ...FAIL_FAST,
     maxRetriesPerRequest: null,
     enableOfflineQueue: true,
@@ -58,9 +78,11 @@ export function connectForTickets(url: string, onCopy: (copy: Redis) => void = (
   });
   // As above; BullMQ also reports it.
   redis.on("error", ignore);
+  followUrl(redis, url);
   const duplicate = redis.duplicate.bind(redis);
   redis.duplicate = (override) => {
     const copy = duplicate(override);
+    followUrl(copy, url);
     copy.on("error", ignore);
     onCopy(copy);
     return copy;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { monotonicUlids } from "../../lib/ulid.ts";
 import type { DestinationPolicy, NewEvent, RoutePolicy, Settle, TakenCopy } from "../port.ts";
-import type { CustodyClient } from "./connection.ts";
+import type { CustodyClient, RedisUrl } from "./connection.ts";
 import { asCustodyError } from "./errors.ts";
 import { RedisInbox } from "./inbox.ts";
 import { Janitor } from "./janitor.ts";
@@ -31,7 +31,7 @@ const DESTINATION_POLICY: DestinationPolicy = {
  *
  * @throws CustodyError, `Denied` when the user's rules lack something; its cause is Redis's own words
  */
-export async function selfTest(redis: CustodyClient, url: string, tag: string): Promise<void> {
+export async function selfTest(redis: CustodyClient, url: RedisUrl, tag: string): Promise<void> {
   const scratch = `${tag}:selftest-${randomUUID()}`;
   const janitor = new Janitor(redis, scratch, { policies: () => [POLICY] });
   const tickets = new TicketSource({ url, tag: scratch, redis, janitor });

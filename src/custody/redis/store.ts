@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CustodyHealth, Inbox, Ledger, Outbox, RoutePolicy } from "../port.ts";
 import type { Shelves } from "../shelves.ts";
-import { type CustodyClient, connect, connectForTickets } from "./connection.ts";
+import { type CustodyClient, connect, connectForTickets, type RedisUrl } from "./connection.ts";
 import { asCustodyError } from "./errors.ts";
 import { Incarnation, type Rollback } from "./incarnation.ts";
 import { RedisInbox } from "./inbox.ts";
@@ -20,8 +20,8 @@ import { TicketSource } from "./tickets.ts";
 const CONNECT_WAIT_MS = 2_000;
 
 export interface RedisStoreOptions {
-  /** `redis://` or `rediss://`, credentials allowed. */
-  readonly url: string;
+  /** Credentials allowed. */
+  readonly url: RedisUrl;
   /** Default `verify`. */
   readonly durability?: DurabilityMode;
   /** Replicas that must confirm a claim by WAIT. Default 0. */

@@ -1,7 +1,7 @@
 import { type Job, Worker } from "bullmq";
 import type { Redis } from "ioredis";
 import type { Outbox, Ticket } from "../port.ts";
-import { type CustodyClient, connectForTickets } from "./connection.ts";
+import { type CustodyClient, connectForTickets, type RedisUrl } from "./connection.ts";
 import { asCustodyError } from "./errors.ts";
 import type { Janitor, MissingTicket } from "./janitor.ts";
 import { ticketQueue } from "./keys.ts";
@@ -22,7 +22,7 @@ function jobId({ destination, slot, generation }: Ticket, suffix = ""): string {
 }
 
 export interface TicketSourceOptions {
-  readonly url: string;
+  readonly url: RedisUrl;
   readonly tag: string;
   readonly redis: CustodyClient;
   readonly janitor: Janitor;

@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
 import { ConfigError } from "../../config/problem.ts";
 import type { Config } from "../../config/schema.ts";
-import { readRedisUrl } from "../../config/secret-file.ts";
+import { redisUrlOf } from "../../config/secret-file.ts";
 import { RightsCheck } from "../../custody/redis/rights-check.ts";
 import { RedisStore } from "../../custody/redis/store.ts";
 import { inClusterAuth } from "../../kube/in-cluster.ts";
@@ -57,7 +57,7 @@ export class ClusterWorker {
     this.#place = placeOf(config);
     // Whether Redis is durable is the gateways' to judge: a worker's user may not read its settings.
     this.#store = new RedisStore({
-      url: readRedisUrl(config.redis.urlFile),
+      url: redisUrlOf(config.redis.urlFile),
       durability: "assert",
       onHealth: ({ up }) =>
         logger[up ? "info" : "error"](up ? "Redis answers" : "Redis does not answer or takes no writes"),
