@@ -28,12 +28,17 @@ export function withPackageArchive<T>(pinned: PinnedPackage, use: (archive: stri
     if (status !== 0)
       throw new Error(`npm pack ${spec} failed: ${stderr.trim() || "no network and nothing in npm's cache"}`);
     const archive = join(folder, stdout.trim().split("\n").at(-1) ?? "");
-    const found = `sha512-${createHash("sha512").update(readFileSync(archive)).digest("base64")}`;
-    if (found !== pinned.integrity) throw new Error(`${spec} is not what was pinned: its integrity is ${found}`);
+    checkIntegrity(pinned, readFileSync(archive));
     return use(archive);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** @throws Error when the bytes are not those that were pinned */
+export function checkIntegrity({ name, version, integrity }: PinnedPackage, archive: Buffer): void {
+  const found = `sha512-${createHash("sha512").update(archive).digest("base64")}`;
+  if (found !== integrity) throw new Error(`${name}@${version} is not what was pinned: its integrity is ${found}`);
 }
 
 /** Unpacks an archive of npm into a folder, without its leading `package/`; with `only`, these paths alone. */
