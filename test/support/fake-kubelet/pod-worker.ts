@@ -10,6 +10,8 @@ import { relocate, writeVolumes } from "./volumes.ts";
 
 const PROBE_MS = 100;
 const PROBE_TIMEOUT_MS = 1_000;
+/** Probes without an answer in a row until a ready pod counts as not ready (Kubernetes: `failureThreshold`). A refusal counts at once. */
+const SILENT_PROBES = 3;
 const RESTART_MS = 500;
 const DEFAULT_GRACE_SECONDS = 30;
 
@@ -42,6 +44,7 @@ export class PodWorker {
   #state: ContainerState;
   #reported = "";
   #isGone = false;
+  #silentProbes = 0;
   readonly #done: Promise<void>;
 
   constructor(cluster: Cluster, pod: Pod, start: StartPod, place: { readonly dir: string; readonly podIp: string }) {
@@ -95,9 +98,16 @@ export class PodWorker {
   async #step(): Promise<void> {
     await this.#ensureNode();
     if (this.#process === undefined) await this.#startContainer();
-    const isReady = this.#process !== undefined && (await answers(this.#process.readyzUrl));
+    const isReady = this.#process !== undefined && (await this.#probe(this.#process));
     this.#state = { ...this.#state, isRunning: this.#process !== undefined, isReady };
     await this.#report();
+  }
+
+  async #probe(process: PodProcess): Promise<boolean> {
+    const answer = await probe(process.readyzUrl);
+    this.#silentProbes = answer === "silent" ? this.#silentProbes + 1 : 0;
+    if (answer === "silent") return this.isReady && this.#silentProbes < SILENT_PROBES;
+    return answer === "ready";
   }
 
   async #ensureNode(): Promise<void> {
@@ -215,13 +225,13 @@ export const NODE_NAME = "fake-node";
 /** Where admission mounts the service account's token (Kubernetes: "Configure Service Accounts for Pods"). */
 const TOKEN_MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-async function answers(url: string): Promise<boolean> {
+async function probe(url: string): Promise<"ready" | "refused" | "silent"> {
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });
     await answer.body?.cancel();
-    return answer.status >= 200 && answer.status < 400;
-  } catch {
-    return false;
+    return answer.status >= 200 && answer.status < 400 ? "ready" : "refused";
+  } catch (error) {
+    return error instanceof Error && error.name === "TimeoutError" ? "silent" : "refused";
   }
 }
 

@@ -1,0 +1,31 @@
+import { afterAll, beforeAll, vi } from "vitest";
+import { sharedCluster } from "../../support/cluster.ts";
+import { OperatorRelease } from "../../support/operator/operator-release.ts";
+import { childrenTests } from "./children-tests.ts";
+import { claimsTests } from "./claims-tests.ts";
+import { deletionTests } from "./deletion-tests.ts";
+import { rotationTests } from "./rotation-tests.ts";
+import { statusTests } from "./status-tests.ts";
+import { stoppedTests } from "./stopped-tests.ts";
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+// One release for all of these, since it takes seconds to start.
+const cluster = sharedCluster();
+const admission = { isOn: false };
+let release: OperatorRelease;
+
+beforeAll(async () => {
+  release = await OperatorRelease.install(cluster, {
+    admit: () => admission.isOn,
+    values: { gateway: { replicas: 2 } },
+  });
+});
+afterAll(() => release?.stop());
+
+statusTests(() => release, admission);
+rotationTests(() => release);
+claimsTests(() => release);
+childrenTests(() => release);
+deletionTests(() => release);
+stoppedTests(() => release);
