@@ -2,7 +2,7 @@ import type { ResolvedDestination, ResolvedWebhookRouteSpec } from "../api/defau
 import type { WebhookRoute } from "../api/generated/webhook-route.ts";
 import { inlineDestinationId, routeKey } from "../api/names.ts";
 import type { Problem } from "../api/problem.ts";
-import { validateRoute } from "../api/validation.ts";
+import { type Validation, validateRoute } from "../api/validation.ts";
 import { verifierConfig } from "../api/verifier-config.ts";
 import { parseDuration } from "../lib/duration.ts";
 import type { Preset } from "../verification/presets/preset.ts";
@@ -37,6 +37,8 @@ export interface CompileInput {
   readonly serviceUrl?: (service: ServiceTarget) => string;
   /** Known providers. Default: all of Davit's. */
   readonly presets?: ReadonlyMap<string, Preset>;
+  /** What {@link validateRoute} says of the route, for who has asked already. */
+  readonly validation?: Validation;
 }
 
 export type CompileResult =
@@ -59,8 +61,8 @@ export const MAX_ENTRY_BYTES = 65_536;
  * A missing key does not refuse the route: the gateway then answers 503, or accepts what is left of the overlap.
  */
 export function compile(input: CompileInput): CompileResult {
-  const validation = validateRoute(input.route, input.presets === undefined ? {} : { presets: input.presets });
-  const { spec, problems } = validation;
+  const { presets } = input;
+  const { spec, problems } = input.validation ?? validateRoute(input.route, presets === undefined ? {} : { presets });
   if (spec === undefined) return { ok: false, problems };
   const inbound = observeKeys(spec.secretRefs, input.secrets, {
     basic: spec.verification.basic !== undefined,

@@ -26,7 +26,7 @@ export type Assessment =
       readonly spec?: ResolvedWebhookRouteSpec;
     };
 
-/** By object, which never changes: a route is looked at far more often than it is edited. */
+/** By spec, which never changes: a route is looked at far more often than it is edited. */
 const validations = new WeakMap<object, Validation>();
 
 /** Checks the spec, asks the host policy, and refuses what this release cannot give. */
@@ -35,7 +35,7 @@ export function assess(
   namespaceLabels: Readonly<Record<string, string>>,
   { gateway: { hosts }, redis }: Pick<Config, "gateway" | "redis">,
 ): Assessment {
-  const { spec, problems } = validate(route);
+  const { spec, problems } = validationOf(manifestOf(route));
   if (spec === undefined) return { ok: false, refusal: invalid(problems) };
   const { host, path } = spec.exposure;
   const decision = decideHost({ host, path, namespace: route.metadata.namespace ?? "", namespaceLabels }, hosts);
@@ -70,10 +70,11 @@ export function invalid(problems: readonly Problem[]): Refusal {
   return { reason: isGap ? "NotImplemented" : "InvalidSpec", message: errors.map(formatProblem).join("; ") };
 }
 
-function validate(route: Live<RouteObject>): Validation {
-  const known = validations.get(route);
+/** As {@link validateRoute}, once for each spec. */
+export function validationOf(manifest: WebhookRoute): Validation {
+  const known = validations.get(manifest.spec);
   if (known !== undefined) return known;
-  const validation = validateRoute(manifestOf(route));
-  validations.set(route, validation);
+  const validation = validateRoute(manifest);
+  validations.set(manifest.spec, validation);
   return validation;
 }

@@ -76,6 +76,11 @@ export class Children {
     }
   }
 
+  /** Objects of one kind in a namespace whose name passes. */
+  ofKind(kind: ChildKind, namespace: string, passes: (name: string) => boolean): Live[] {
+    return this.#cacheOf(kind).cache.inNamespace(namespace, passes);
+  }
+
   onChange(handler: (kind: ChildKind, change: Parameters<ChangeHandler<KubeObject>>[0]) => void): void {
     for (const [kind, { cache }] of this.#options.caches) {
       cache.onChange((change) => {

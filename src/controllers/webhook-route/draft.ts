@@ -5,6 +5,7 @@ import { compile, type CompileResult, sameEntry } from "../../routes/compile.ts"
 import type { RingKey, RouteEntry } from "../../routes/entry.ts";
 import { revokePrevious } from "../../routes/key-ring.ts";
 import { withSigningKeys } from "../../routes/signing-keys.ts";
+import { validationOf } from "./assessment.ts";
 import { entryIn, type EntrySecret } from "./publications.ts";
 
 export interface DraftInput {
@@ -39,6 +40,7 @@ export function draftEntry(input: DraftInput, published: EntrySecret | undefined
   const { revoke, signingKeys } = input;
   const compiled = compile({
     route: input.route,
+    validation: validationOf(input.route),
     namespace: input.namespace,
     namespaceUid: input.namespaceUid,
     secrets: input.secrets,

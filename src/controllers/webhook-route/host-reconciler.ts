@@ -56,12 +56,14 @@ export function exposureObjects(
   if (host.via === "None") return [];
   const kind = host.via === "Ingress" ? "Ingress" : "HTTPRoute";
   const place = host.via === "Ingress" ? config.namespace : namespace;
-  const live = exposuresOf(operator, host)
-    .filter((child) => child.kind === kind && child.object.metadata.namespace === place)
-    .map(({ object }) => object);
-  return live.length > 0
-    ? live
-    : [children.get(kind, place, exposureName(config.instance, host.host, host.pathPrefix))];
+  const name = exposureName(config.instance, host.host, host.pathPrefix);
+  const live = children.ofKind(kind, place, (one) => isPartOf(one, name));
+  return live.length > 0 ? live : [children.get(kind, place, name)];
+}
+
+/** An exposure is one object, or several with a number after the first one's name. */
+function isPartOf(name: string, first: string): boolean {
+  return name === first || name.startsWith(`${first}-`);
 }
 
 /** The `hostKey` of the entry of `gateway.hosts` that an object exposes. */
@@ -87,7 +89,7 @@ function exposuresOf(operator: Operator, host: HostConfig): { readonly kind: Chi
   );
   return [...children.list()].filter(({ object: { metadata } }) => {
     if (metadata.labels?.[COMPONENT_LABEL] !== "ingress") return false;
-    return metadata.name === name || metadata.name.startsWith(`${name}-`) || grants.has(metadata.name);
+    return isPartOf(metadata.name, name) || grants.has(metadata.name);
   });
 }
 

@@ -29,11 +29,11 @@ export class RouteIndex {
 
   /** A route is there, or changed, or had its status written. What is older than what is known changes nothing. */
   put(key: string, route: Live<RouteObject>): void {
-    const before = this.#routes.get(key)?.metadata;
+    const before = this.#routes.get(key);
     const { uid, resourceVersion } = route.metadata;
-    if (before?.uid === uid && isNewer(before.resourceVersion, resourceVersion)) return;
+    if (before?.metadata.uid === uid && isNewer(before.metadata.resourceVersion, resourceVersion)) return;
     this.remove(key);
-    this.#routes.set(key, route);
+    this.#routes.set(key, before === undefined ? route : withSpecOf(before, route));
     this.#eachSet(route, (sets, value) => addTo(sets, value, key));
   }
 
@@ -79,6 +79,13 @@ export class RouteIndex {
     change(this.#byHost, route.spec.exposure.host);
     change(this.#byNamespace, namespace);
   }
+}
+
+/** A write of the status leaves the spec as it was: then it stays the same object, so that what is known of it need not be found out again. */
+function withSpecOf(before: Live<RouteObject>, route: Live<RouteObject>): Live<RouteObject> {
+  const { uid, generation } = route.metadata;
+  const isSame = generation !== undefined && before.metadata.uid === uid && before.metadata.generation === generation;
+  return isSame ? { ...route, spec: before.spec } : route;
 }
 
 /** Names of the Secrets whose values a route's entry needs, in its own namespace. */
