@@ -90,6 +90,15 @@ describe("the chart", () => {
     }
   });
 
+  it("leaves the credentials of Redis to a Secret that is named", async () => {
+    const objects = await renderChart({ values: { redis: { bundled: { credentialsSecretName: "own" } } } });
+    expect(objects.filter(({ kind }) => kind === "Secret")).toEqual([]);
+    const workloads = objects.filter((object) => object["spec"]?.template !== undefined);
+    const secrets = workloads.flatMap((object) => object["spec"].template.spec.volumes as KubeObject[]);
+    const names = secrets.flatMap(({ secret }) => (secret === undefined ? [] : [secret.secretName]));
+    expect(names).toEqual(["own", "own", "own"]);
+  });
+
   it("renders names of the release alone, so that two releases can stand side by side", async () => {
     const nameOf = ({ kind, metadata }: KubeObject) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`;
     const own = ({ kind }: KubeObject) => kind !== "CustomResourceDefinition";

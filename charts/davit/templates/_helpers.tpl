@@ -45,7 +45,7 @@ app.kubernetes.io/component: {{ . }}
 
 {{/* Secret with the Redis URLs of controller and gateway. */}}
 {{- define "davit.redis.secretName" -}}
-{{- .Values.redis.external.secretName | default (printf "%s-redis-credentials" .Release.Name) -}}
+{{- .Values.redis.external.secretName | default .Values.redis.bundled.credentialsSecretName | default (printf "%s-redis-credentials" .Release.Name) -}}
 {{- end }}
 
 {{- define "davit.routesNamespace" -}}

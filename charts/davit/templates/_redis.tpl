@@ -15,13 +15,13 @@ tcp-keepalive 60
 {{- end }}
 
 {{/*
-Passwords of the bundled Redis as JSON: those of the Secret that is named or that the release made before, else new ones. Kept
-in .Values for the rest of this rendering, so that all templates see the same.
+Passwords of the bundled Redis as JSON: those that the release made before, else new ones. Kept in .Values for the rest of this
+rendering, so that all templates see the same.
 */}}
 {{- define "davit.redis.passwords" -}}
 {{- if not (hasKey .Values "generatedPasswords") }}
-{{- $name := .Values.redis.bundled.passwordSecretName | default (include "davit.redis.secretName" .) }}
-{{- $data := (lookup "v1" "Secret" .Release.Namespace $name | default dict).data | default dict }}
+{{- $secret := lookup "v1" "Secret" .Release.Namespace (include "davit.redis.secretName" .) | default dict }}
+{{- $data := $secret.data | default dict }}
 {{- $passwords := dict }}
 {{- range $key := list "controllerPassword" "gatewayPassword" "workerPassword" }}
 {{- $known := index $data $key | default "" | b64dec }}
