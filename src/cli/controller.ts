@@ -18,6 +18,7 @@ import { createMetrics, type Metrics } from "../observability/metrics.ts";
 import { Manager } from "../runtime/manager.ts";
 import { Custody } from "./controller/custody.ts";
 import { Preflight } from "./controller/preflight.ts";
+import { redisUsers } from "./controller/redis-users.ts";
 import { showRoutes } from "./controller/state-metrics.ts";
 import { openStore } from "./edge.ts";
 import { closeNow, roleCommand } from "./role.ts";
@@ -58,8 +59,10 @@ async function startController(config: Config): Promise<() => Promise<void>> {
     onDropped: (error) => logger.debug({ err: error }, "an Event was not written"),
   });
   const { durability, replicas, urlFile } = config.redis;
-  const store = openStore({ url: redisUrlOf(urlFile), durability, replicas }, surroundings);
-  const custody = new Custody({ config, store, metrics, logger, isLeader: () => elector.isLeader() });
+  const url = redisUrlOf(urlFile);
+  const store = openStore({ url, durability, replicas }, surroundings);
+  const users = config.redis.users === "Provisioned" ? redisUsers(url(), config.instance) : undefined;
+  const custody = new Custody({ config, store, metrics, logger, isLeader: () => elector.isLeader(), events });
   const controllers = new WebhookRouteControllers({
     config,
     client: fenced,
@@ -69,6 +72,7 @@ async function startController(config: Config): Promise<() => Promise<void>> {
     logger,
     observations: custody,
     shelves: custody,
+    redisAccess: users,
   });
   custody.follow(controllers.operator);
   const manager = new Manager({ logger, elector });
@@ -91,6 +95,7 @@ async function startController(config: Config): Promise<() => Promise<void>> {
     await events.flush();
     await client.transport.close();
     store.close();
+    users?.close();
     closeNow(admin);
   };
 }

@@ -5,11 +5,13 @@ import type { ShelfKeeper, ShelfRound } from "../../controllers/webhook-route/sh
 import { scopeKey, scopeOfRoute } from "../../controllers/webhook-route/worker-scope.ts";
 import { keepShelves, type ShelvesReport } from "../../custody/keep-shelves.ts";
 import type { RedisStore } from "../../custody/redis/store.ts";
+import type { EventRecorder } from "../../kube/event-recorder.ts";
 import { BacklogMonitor } from "../../gateway/backlog.ts";
 import { sleep, systemTimers } from "../../lib/timers.ts";
 import type { Logger } from "../../observability/logger.ts";
 import type { Metrics } from "../../observability/metrics.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
+import { tellPurge } from "./purge-report.ts";
 
 /** Backlogs are looked at this often, ms. */
 const BACKLOG_MS = 5_000;
@@ -26,6 +28,7 @@ export interface CustodyOptions {
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly isLeader: () => boolean;
+  readonly events: Pick<EventRecorder, "record">;
 }
 
 /** What the controller has to do with Redis: backlogs, shelves of deleted routes, and whether it answers. The rest of it works without. */
@@ -70,14 +73,16 @@ export class Custody implements Observations, ShelfKeeper {
 
   async keep(round: ShelfRound, signal: AbortSignal): Promise<number | undefined> {
     const { store, config, isLeader } = this.#options;
-    const { namespace, live, deleted } = round;
+    const { namespace, live, deleted, purge } = round;
     const report = await keepShelves(store.shelves({ instance: config.instance, namespace }), {
       live,
       deleted,
+      purgeNow: purge,
       retentionMs: config.controller.orphanRetentionMs,
       mayWrite: () => isLeader() && !signal.aborted,
     });
     this.#show(namespace, report);
+    for (const one of report.purged) tellPurge(this.#options, { ...one, namespace, isAsked: purge.has(one.route) });
     if (report.active.length > 0) return ACTIVE_AGAIN_MS;
     return report.orphans.length > 0 || deleted.length > 0 ? SHELVES_AGAIN_MS : undefined;
   }
@@ -136,7 +141,7 @@ export class Custody implements Observations, ShelfKeeper {
     for (const key of routes?.keys() ?? []) enqueue?.route(key);
   }
 
-  #show(namespace: string, { orphans, purged, shelved, unshelved }: ShelvesReport): void {
+  #show(namespace: string, { orphans, shelved, unshelved }: ShelvesReport): void {
     const { metrics, logger } = this.#options;
     for (const labels of this.#orphans.get(namespace) ?? []) metrics.orphanedEvents.remove(labels);
     const shown = orphans.map(({ name, route }) => ({ namespace, route: name || route }));
@@ -147,11 +152,5 @@ export class Custody implements Observations, ShelfKeeper {
     this.#orphans.set(namespace, shown);
     if (shelved > 0) logger.info({ namespace, copies: shelved }, "events of deleted routes were put on their shelf");
     if (unshelved > 0) logger.info({ namespace, copies: unshelved }, "events were taken up again: their route is back");
-    for (const { name, records, undelivered, deadLetters } of purged) {
-      logger.warn(
-        { namespace, route: name, records, undelivered, deadLetters },
-        "events of a deleted route were removed",
-      );
-    }
   }
 }

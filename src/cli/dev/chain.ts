@@ -13,6 +13,7 @@ import { recordStoreHealth } from "../../observability/store-health.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
 import { CommandError } from "../command.ts";
 import { Edge, openStore } from "../edge.ts";
+import { keepDevShelves, type ShelfNews } from "./shelves.ts";
 
 export interface ChainOptions {
   readonly redisUrl: string;
@@ -86,6 +87,14 @@ export class Chain {
       if (running === undefined) await this.#startWorker(namespace, destinations);
       else running.update(destinations);
     }
+  }
+
+  /** Events of removed routes go on their shelves, those of the others are taken up. */
+  async shelve(entries: ReadonlyMap<string, RouteEntry>, removed: ReadonlyMap<string, RouteEntry>): Promise<ShelfNews> {
+    const { instance } = this.#options;
+    const shelvesOf = (namespace: string) => this.#store.shelves(this.#scope(namespace));
+    const namespaces = await this.#store.namespacesWithShelves(instance);
+    return keepDevShelves({ instance, entries, removed, namespaces, shelvesOf });
   }
 
   ledger(namespace: string): Ledger {

@@ -2,6 +2,7 @@ import type { RouteEntry } from "../../routes/entry.ts";
 import { loadManifests } from "../manifest-files.ts";
 import { type Compilation, compileAll, type ServiceOverrides } from "./compilation.ts";
 import { type Rings, readRings, writeRings } from "./rings.ts";
+import type { ShelfNews } from "./shelves.ts";
 import { watchPaths } from "./watch.ts";
 
 export interface LiveRoutesOptions {
@@ -12,8 +13,15 @@ export interface LiveRoutesOptions {
   readonly services: ServiceOverrides;
   /** Takes over what is to be served from now on. */
   readonly serve: (entries: readonly RouteEntry[]) => Promise<void>;
+  /** Puts the events of removed routes on their shelves, and takes up those of the others. */
+  readonly shelve: (entries: Rings["entries"], removed: Rings["removed"]) => Promise<ShelfNews>;
   readonly say: (line: string) => void;
 }
+
+/** A removed route is looked at again after this long, ms: requests and attempts that were under way have an end by then. */
+const SHELVES_MS = 5_000;
+/** And shelves whose time may be over, ms. */
+const SHELVES_AGAIN_MS = 600_000;
 
 /** A timer cannot be set further ahead. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -27,6 +35,8 @@ export class LiveRoutes {
   #busy: Promise<void> = Promise.resolve();
   #stopWatching: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #shelvesTimer: NodeJS.Timeout | undefined;
+  #isStopped = false;
   #told = "";
 
   constructor(options: LiveRoutesOptions) {
@@ -44,13 +54,50 @@ export class LiveRoutes {
     return compileAll({ manifests, rings: this.#rings, instance, services, now: Date.now() });
   }
 
-  /** Makes a compilation without errors the one that is served. The rings are on disk before any new key is accepted. */
-  async publish(compilation: Compilation): Promise<void> {
+  /**
+   * Makes a compilation without errors the one that is served. The rings are on disk before any new key is accepted.
+   * @returns what became of the events of routes that are gone, by `namespace/name`
+   */
+  async publish(compilation: Compilation): Promise<ShelfNews["byRoute"]> {
     const { dir, serve } = this.#options;
-    this.#rings = { ...this.#rings, entries: compilation.entries };
+    const { entries, removed } = compilation;
+    const gone = new Map([...this.#rings.removed].filter(([key]) => !entries.has(key)));
+    for (const key of removed) {
+      const entry = this.#rings.entries.get(key);
+      if (entry !== undefined) gone.set(key, entry);
+    }
+    this.#rings = { ...this.#rings, entries, removed: gone };
     writeRings(dir, this.#rings);
-    await serve([...compilation.entries.values()]);
+    await serve([...entries.values()]);
     this.#lookAgainAt(compilation.nextChangeAt);
+    return this.#shelve(new Set(removed));
+  }
+
+  /**
+   * A round over the shelves. What it does not finish is done by a later one.
+   * @param fresh routes that went just now: requests to them may still be under way
+   */
+  async #shelve(fresh: ReadonlySet<string> = new Set()): Promise<ShelfNews["byRoute"]> {
+    const { shelve, dir, say } = this.#options;
+    let isDone = false;
+    try {
+      const { entries, removed } = this.#rings;
+      const { active, byRoute, lines } = await shelve(entries, removed);
+      for (const line of lines) say(line);
+      const left = [...removed].filter(([key]) => active.has(key) || fresh.has(key));
+      this.#rings = { ...this.#rings, removed: new Map(left) };
+      if (left.length < removed.size) writeRings(dir, this.#rings);
+      isDone = left.length === 0;
+      return byRoute;
+    } catch {
+      // Redis is away, which is told elsewhere.
+      return new Map();
+    } finally {
+      clearTimeout(this.#shelvesTimer);
+      const wait = isDone ? SHELVES_AGAIN_MS : SHELVES_MS;
+      this.#shelvesTimer = setTimeout(() => this.#next(async () => void (await this.#shelve())), wait);
+      this.#shelvesTimer.unref();
+    }
   }
 
   watch(): void {
@@ -61,11 +108,17 @@ export class LiveRoutes {
     this.#stopWatching?.();
     this.#stopWatching = undefined;
     clearTimeout(this.#timer);
+    this.#isStopped = true;
     await this.#busy;
+    clearTimeout(this.#shelvesTimer);
   }
 
   #look(): void {
-    this.#busy = this.#busy.then(() => this.#reload());
+    this.#next(() => this.#reload());
+  }
+
+  #next(work: () => Promise<void>): void {
+    if (!this.#isStopped) this.#busy = this.#busy.then(work);
   }
 
   async #reload(): Promise<void> {
@@ -74,18 +127,18 @@ export class LiveRoutes {
       if (compilation.errors.length > 0) {
         return this.#tell([...compilation.errors, "nothing was changed: what was served before still is"]);
       }
-      await this.publish(compilation);
-      this.#tell([...compilation.warnings, ...this.#changes(compilation)]);
+      const shelved = await this.publish(compilation);
+      this.#tell([...compilation.warnings, ...this.#changes(compilation, shelved)]);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       this.#tell([message, "nothing was changed: what was served before still is"]);
     }
   }
 
-  #changes({ changed, removed, entries }: Compilation): string[] {
+  #changes({ changed, removed, entries }: Compilation, shelved: ShelfNews["byRoute"]): string[] {
     return [
       ...changed.map((key) => `${key} is served as written now${keysOf(entries.get(key))}`),
-      ...removed.map((key) => `${key} is not served any more; what it has queued is kept`),
+      ...removed.map((key) => `${key} is not served any more; ${shelved.get(key) ?? "its events are kept"}`),
     ];
   }
 

@@ -9,11 +9,15 @@ export interface Rings {
   readonly releaseKey: Buffer;
   /** As published last, by `namespace/name`. */
   readonly entries: ReadonlyMap<string, RouteEntry>;
+  /** Routes that are gone, by `namespace/name`, whose events are not all on their shelf yet. */
+  readonly removed: ReadonlyMap<string, RouteEntry>;
 }
 
 interface Stored {
   readonly releaseKey: string;
   readonly entries: readonly RouteEntry[];
+  /** Absent in files of earlier versions. */
+  readonly removed?: readonly RouteEntry[];
 }
 
 const FILE = "rings.json";
@@ -30,14 +34,23 @@ export function readRings(dir: string): Rings {
   }
   return {
     releaseKey: Buffer.from(stored.releaseKey, "base64"),
-    entries: new Map(stored.entries.map((entry) => [`${entry.namespace}/${entry.name}`, entry])),
+    entries: byName(stored.entries),
+    removed: byName(stored.removed ?? []),
   };
 }
 
 /** Writes `rings.json` (0600), whole or not at all. */
-export function writeRings(dir: string, { releaseKey, entries }: Rings): void {
-  const stored: Stored = { releaseKey: releaseKey.toString("base64"), entries: [...entries.values()] };
+export function writeRings(dir: string, { releaseKey, entries, removed }: Rings): void {
+  const stored: Stored = {
+    releaseKey: releaseKey.toString("base64"),
+    entries: [...entries.values()],
+    removed: [...removed.values()],
+  };
   const draft = join(dir, `${FILE}.new`);
   writeFileSync(draft, `${JSON.stringify(stored, undefined, 2)}\n`, { mode: 0o600 });
   renameSync(draft, join(dir, FILE));
+}
+
+function byName(entries: readonly RouteEntry[]): ReadonlyMap<string, RouteEntry> {
+  return new Map(entries.map((entry) => [`${entry.namespace}/${entry.name}`, entry]));
 }

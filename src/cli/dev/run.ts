@@ -108,6 +108,10 @@ async function start(options: DevOptions, surroundings: Surroundings): Promise<R
     instance: options.instance,
     services: options.services,
     say: (line) => io.stderr.write(`${line}\n`),
+    shelve: async (entries, removed) => {
+      if (chain === undefined) return { active: new Set(removed.keys()), byRoute: new Map(), lines: [] };
+      return chain.shelve(entries, removed);
+    },
     serve: async (entries) => {
       await chain?.apply(served(entries));
       directory.update({

@@ -8,7 +8,7 @@ import type { Metrics } from "../../observability/metrics.ts";
 import { routesNamespace } from "../../api/names.ts";
 import { Controller } from "../../runtime/controller.ts";
 import type { Manager } from "../../runtime/manager.ts";
-import type { Reconcile } from "../../runtime/reconcile.ts";
+import type { Reconcile, ReconcileResult } from "../../runtime/reconcile.ts";
 import { resync } from "../../runtime/resync.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { Children } from "./children.ts";
@@ -18,6 +18,7 @@ import { connectWatches } from "./mappings.ts";
 import type { Observations, Operator } from "./operator.ts";
 import { Publications } from "./publications.ts";
 import { Publisher } from "./publisher.ts";
+import { type RedisAccess, RedisAccessReconciler } from "./redis-access.ts";
 import { RouteReconciler } from "./reconciler.ts";
 import { ensureReleaseKey } from "./release-key.ts";
 import { SigningRings } from "./rings.ts";
@@ -39,9 +40,10 @@ const RHYTHM = {
   workers: { settleMs: 100, intervalMs: 500 },
   hosts: { settleMs: 100, intervalMs: 1_000 },
   shelves: { settleMs: 500, intervalMs: 2_000 },
+  access: { settleMs: 0, intervalMs: 1_000 },
 } as const;
 
-type QueueName = "routes" | "workers" | "hosts" | "shelves";
+type QueueName = "routes" | "workers" | "hosts" | "shelves" | "access";
 
 export interface WebhookRouteControllersOptions {
   readonly config: Config;
@@ -55,6 +57,8 @@ export interface WebhookRouteControllersOptions {
   readonly observations?: Observations;
   /** Default: events of deleted routes stay where they are. */
   readonly shelves?: ShelfKeeper;
+  /** Only with Redis users `Provisioned`. */
+  readonly redisAccess?: RedisAccess | undefined;
 }
 
 /** The four controllers of WebhookRoutes over their shared caches: `routes`, `workers`, `hosts`, `shelves`. */
@@ -69,6 +73,7 @@ export class WebhookRouteControllers {
     workers: new Map<string, number>(),
     hosts: new Map<string, number>(),
     shelves: new Map<string, number>(),
+    access: new Map<string, number>(),
   };
   #releaseKey: Buffer | undefined;
 
@@ -81,6 +86,7 @@ export class WebhookRouteControllers {
       workers: queue("workers"),
       hosts: queue("hosts"),
       shelves: queue("shelves"),
+      access: queue("access"),
     };
     this.watches = createWatches({ config, transport: client.transport, metrics, logger });
     this.operator = this.#createOperator();
@@ -116,40 +122,42 @@ export class WebhookRouteControllers {
     for (const key of this.operator.routes.keys()) enqueue.route(key);
     for (const scope of this.#sweep.scopes()) enqueue.workers(scope);
     for (const host of this.#options.config.gateway.hosts) enqueue.host(hostKey(host));
-    for (const namespace of this.#sweep.namespaces()) enqueue.shelves(namespace);
+    for (const namespace of this.#sweep.namespaces()) {
+      enqueue.shelves(namespace);
+      enqueue.access(namespace);
+    }
   }
 
   #controllers(): Controller[] {
-    const { config, shelves } = this.#options;
-    const routes = new RouteReconciler(this.operator);
-    const workers = new WorkerReconciler(this.operator);
-    const hosts = new HostReconciler(this.operator);
-    const all = [
-      this.#controller("routes", config.controller.concurrency, (key, signal) => routes.reconcile(key, signal)),
-      this.#controller(
-        "workers",
-        4,
-        this.#noted("workers", (key, signal) => workers.reconcile(key, signal)),
-      ),
-      this.#controller(
-        "hosts",
-        2,
-        this.#noted("hosts", (key, signal) => hosts.reconcile(key, signal)),
-      ),
+    const { config, shelves, redisAccess } = this.#options;
+    const { concurrency } = config.controller;
+    const controllers = [
+      this.#controller("routes", concurrency, new RouteReconciler(this.operator)),
+      this.#controller("workers", 4, new WorkerReconciler(this.operator)),
+      this.#controller("hosts", 2, new HostReconciler(this.operator)),
     ];
-    if (shelves === undefined) return all;
-    const reconciler = new ShelfReconciler(this.operator, shelves);
-    const keep = this.#noted("shelves", (key, signal) => reconciler.reconcile(key, signal));
-    return [...all, this.#controller("shelves", 2, keep)];
+    if (shelves) controllers.push(this.#controller("shelves", 2, new ShelfReconciler(this.operator, shelves)));
+    if (redisAccess) {
+      controllers.push(this.#controller("access", 2, new RedisAccessReconciler(this.operator, redisAccess)));
+    }
+    return controllers;
   }
 
-  #controller(name: QueueName, concurrency: number, reconcile: Reconcile): Controller {
-    const { metrics, logger } = this.#options;
+  #controller(
+    name: QueueName,
+    concurrency: number,
+    reconciler: { reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> },
+  ): Controller {
+    const { metrics, logger, clock } = this.#options;
+    const reconcile: Reconcile = (key, signal) => {
+      if (name !== "routes") this.#workedOn[name].set(key, clock.monotonic());
+      return reconciler.reconcile(key, signal);
+    };
     return new Controller({ name, queue: this.#queues[name], reconcile, concurrency, metrics, logger });
   }
 
   #createOperator(): Operator {
-    const { config, client, clock, logger, events, observations = NOTHING_OBSERVED } = this.#options;
+    const { config, client, clock, logger, events, observations = NOTHING_OBSERVED, shelves } = this.#options;
     const secrets = client.resource(SECRETS);
     const publications = new Publications();
     const namespace = routesNamespace(config.release);
@@ -164,10 +172,12 @@ export class WebhookRouteControllers {
       publications,
       routes: new RouteIndex(),
       unreached: new Map(),
+      ...(shelves && { shelved: new Set<string>() }),
       namespace: (name) => this.watches.namespaces.store.get(name),
       secrets: new TenantSecrets({ metadata: this.watches.tenantSecrets, client: secrets }),
       publisher: new Publisher({ secrets, publications, clock, instance: config.instance, namespace }),
       rings: new SigningRings({ secrets, instance: config.instance }),
+      ringWatch: this.watches.rings,
       gateways: new ServingGateways(clock),
       children: new Children({ client, caches: this.watches.children, logger }),
       releaseKey: () => this.#releaseKey ?? Buffer.alloc(0),
@@ -176,6 +186,7 @@ export class WebhookRouteControllers {
         workers: (key) => this.#queue("workers", key),
         host: (key) => this.#queue("hosts", key),
         shelves: (key) => this.#queue("shelves", key),
+        access: (key) => (this.#options.redisAccess ? this.#queue("access", key) : undefined),
       },
     };
   }
@@ -184,13 +195,6 @@ export class WebhookRouteControllers {
     const { settleMs, intervalMs } = RHYTHM[name];
     const since = this.#options.clock.monotonic() - (this.#workedOn[name].get(key) ?? Number.NEGATIVE_INFINITY);
     this.#queues[name].addAfter(key, Math.max(settleMs, intervalMs - since));
-  }
-
-  #noted(name: keyof typeof RHYTHM, reconcile: Reconcile): Reconcile {
-    return (key, signal) => {
-      this.#workedOn[name].set(key, this.#options.clock.monotonic());
-      return reconcile(key, signal);
-    };
   }
 
   #startKindCaches(signal: AbortSignal): void {

@@ -7,6 +7,7 @@ import type { Operator } from "./operator.ts";
 import { decidePlace } from "./places.ts";
 import { claimIn, claimSecretName, type EntrySecret, entryIn, placeKey } from "./publications.ts";
 import type { PublicationTarget } from "./publisher.ts";
+import { isShelved } from "./shelf-reconciler.ts";
 import { claimantOf } from "./assessment.ts";
 import { WEBHOOK_ROUTES } from "./route-types.ts";
 import { refOf } from "../../kube/objects.ts";
@@ -60,7 +61,7 @@ export async function tidyClaims(operator: Operator, key: string, now: number): 
   const { publications, publisher, config } = operator;
   const isOver = (secret: EntrySecret): boolean => {
     const claim = claimIn(secret);
-    if (claim?.releasedAt === undefined) return false;
+    if (claim?.releasedAt === undefined || !isShelved(operator, secret)) return false;
     const isServed = publications.at(placeKey(claim)).some((other) => entryIn(other) !== undefined);
     return isServed || heldUntil(claim.releasedAt, config.controller.claimHoldMs) <= now;
   };
@@ -68,8 +69,10 @@ export async function tidyClaims(operator: Operator, key: string, now: number): 
   for (const secret of publications.ofRoute(key)) {
     const claim = claimIn(secret);
     if (claim?.releasedAt === undefined) continue;
+    const end = heldUntil(claim.releasedAt, config.controller.claimHoldMs);
     if (isOver(secret)) await publisher.remove(secret.name, isOver);
-    else ends.push(heldUntil(claim.releasedAt, config.controller.claimHoldMs));
+    // One that is over and still waits for its shelf is queued by that.
+    else if (end > now) ends.push(end);
   }
   return ends.length === 0 ? undefined : Math.min(...ends);
 }

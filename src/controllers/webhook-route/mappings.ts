@@ -1,3 +1,4 @@
+import { provisionedRedisSecretName } from "../../api/names.ts";
 import type { Deployment } from "../../kube/core-types.ts";
 import type { Change } from "../../kube/object-cache.ts";
 import { keyOf, type KubeObject, type Live, refOf } from "../../kube/objects.ts";
@@ -43,7 +44,9 @@ function onRoute(
   const key = keyOf(next);
   const { namespace = "" } = next.metadata;
   const before = routes.get(key);
-  for (const cache of [tenantSecrets, rings, children]) cache.want(namespace);
+  tenantSecrets.want(namespace);
+  // Elsewhere nothing is asked for until its Secrets may be seen: one refusal is enough.
+  if (isEnabled(operator, namespace)) for (const cache of [rings, children]) cache.want(namespace);
   routes.put(key, next);
   if (previous === undefined || isNews(next, previous)) enqueue.route(key);
   if (before === undefined) return enqueue.shelves(namespace);
@@ -61,8 +64,13 @@ function onRouteGone({ tenantSecrets }: Watches, operator: Operator, key: string
   unreached.delete(key);
   enqueue.route(key);
   enqueue.shelves(namespace);
+  enqueue.access(namespace);
   queuePlace(operator, placeOf(before));
   if (routes.ofNamespace(namespace).length === 0) tenantSecrets.release(namespace);
+}
+
+function isEnabled({ config: { rbac } }: Operator, namespace: string): boolean {
+  return rbac.scope === "Cluster" || rbac.namespaces.includes(namespace);
 }
 
 function isDedicatedChange(before: Live<RouteObject>, next: Live<RouteObject>): boolean {
@@ -79,7 +87,8 @@ function queuePlace({ routes, enqueue }: Operator, place: string): void {
 }
 
 function connectNamespaces({ namespaces }: Watches, { routes, enqueue }: Operator): void {
-  namespaces.onChange(({ key }) => {
+  namespaces.onChange(({ key, next }) => {
+    if (next === undefined) enqueue.access(key);
     for (const route of routes.ofNamespace(key)) enqueue.route(route);
   });
 }
@@ -103,6 +112,7 @@ function onPublication(operator: Operator, before: EntrySecret | undefined, afte
   for (const entry of entries) enqueue.workers(scopeKey(scopeOfRoute(entry)));
   const places = [before, after].map((one) => (one === undefined ? undefined : placeIn(one)));
   if (places[0] === places[1]) return;
+  enqueue.access(namespaceOf(secret));
   for (const one of [before, after]) {
     const claim = one === undefined ? undefined : claimIn(one);
     if (claim === undefined) continue;
@@ -166,7 +176,9 @@ function connectGateways({ pods, leases }: Watches, operator: Operator): void {
 }
 
 function onTenantSecret(operator: Operator, key: string): void {
-  const { routes, secrets, enqueue } = operator;
+  const { routes, secrets, enqueue, config } = operator;
+  const { namespace = "", name } = refOf(key);
+  if (name === provisionedRedisSecretName(config.instance)) return enqueue.access(namespace);
   const affected = routes.ofSecret(key);
   if (affected.length === 0) secrets.forget(key);
   for (const route of affected) {

@@ -2,10 +2,11 @@ import type { Config } from "../../config/schema.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Namespace } from "../../kube/core-types.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
-import type { Live } from "../../kube/objects.ts";
+import type { KubeObject, Live } from "../../kube/objects.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../observability/logger.ts";
 import type { Children } from "./children.ts";
+import type { KindCache } from "./kind-cache.ts";
 import type { Publications } from "./publications.ts";
 import type { Publisher } from "./publisher.ts";
 import type { SigningRings } from "./rings.ts";
@@ -24,6 +25,8 @@ export interface Enqueue {
   host(key: string): void;
   /** A namespace whose shelves are to be looked at. */
   shelves(namespace: string): void;
+  /** A namespace whose user of Redis is to be looked at. */
+  access(namespace: string): void;
 }
 
 /** What other processes know of a route: all optional, a controller works without. */
@@ -48,6 +51,8 @@ export interface Operator {
   readonly publications: Publications;
   readonly publisher: Publisher;
   readonly rings: SigningRings;
+  /** The watch of their Secrets. */
+  readonly ringWatch: Pick<KindCache<KubeObject>, "want" | "state">;
   readonly gateways: ServingGateways;
   readonly children: Children;
   /** Random bytes of the release, for the ids of keys. */
@@ -56,4 +61,6 @@ export interface Operator {
   /** Routes that are published and not yet served by every gateway: key → `seq`. */
   readonly unreached: Map<string, number>;
   readonly observations: Observations;
+  /** Released claims whose route's events are on their shelf, or purged. Absent: nothing is shelved. See `isShelved`. */
+  readonly shelved?: Set<string> | undefined;
 }

@@ -16,6 +16,7 @@ import {
   PUBLICATION_KEY,
   type Publication,
   readPublication,
+  type ReleasedPlace,
   type UnusablePublication,
 } from "../../routes/publication.ts";
 import { FreshStore } from "./fresh-store.ts";
@@ -39,7 +40,11 @@ export function readEntrySecret(secret: Live<Secret>): EntrySecret {
   const json = Buffer.from(secret.data?.[PUBLICATION_KEY] ?? "", "base64").toString("utf8");
   const reading = readPublication(json);
   const read = reading.ok ? { publication: reading.publication } : { problem: reading };
-  return { ...identityOf(secret), ...read };
+  const identity = identityOf(secret);
+  if (!reading.ok || identity.route !== "") return { ...identity, ...read };
+  // Somebody took the annotation away.
+  const { namespace, name } = "entry" in reading.publication ? reading.publication.entry : reading.publication.released;
+  return { ...identity, ...read, route: `${namespace}/${name}` };
 }
 
 /** What {@link readEntrySecret} would make of a Secret that was just written, without parsing it again. */
@@ -98,6 +103,11 @@ export function claimIn(secret: EntrySecret): Claim | undefined {
   if ("released" in publication) return publication.released;
   const { namespace, name, host, path } = publication.entry;
   return { namespace, name, host, path };
+}
+
+/** What a route that was deleted, or moved away, left behind in a Secret. */
+export function releasedIn({ publication }: EntrySecret): ReleasedPlace | undefined {
+  return publication !== undefined && "released" in publication ? publication.released : undefined;
 }
 
 /** Key of a place: `host path`. */

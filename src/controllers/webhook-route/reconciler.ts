@@ -79,6 +79,11 @@ export class RouteReconciler {
     if (reading.secrets === undefined) {
       return this.#finish(subject, { assessment, outcome: { refusal: this.#notEnabled(namespace) } });
     }
+    // Whoever lets us see the Secrets of a namespace has let us in.
+    for (const cache of [this.#operator.children, this.#operator.ringWatch]) cache.want(namespace);
+    if (signingRef(route) !== undefined && this.#operator.ringWatch.state(namespace) === "Syncing") {
+      return { requeueAfterMs: SYNC_POLL_MS };
+    }
     const found = reading.secrets;
     const revokeAt = commandOf(route);
     const revoke = revokeAt !== undefined;

@@ -36,6 +36,7 @@ export class WorkerReconciler {
     const scope = scopeOf(key);
     const home = this.#operator.namespace(scope.namespace);
     if (home?.metadata.deletionTimestamp !== undefined) return {};
+    if (this.#operator.ringWatch.state(scope.namespace) === "Syncing") return { requeueAfterMs: SYNC_POLL_MS };
     const state = children.state(workerPlace(scope, config).namespace, WORKER_KINDS);
     if (state === "Syncing") return { requeueAfterMs: SYNC_POLL_MS };
     // The routes say so, and a watch that works again looks anew.
