@@ -221,6 +221,57 @@ describe("davit dev", () => {
   });
 });
 
+describe("davit dev and a route that goes", () => {
+  const later = "[1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s]";
+  const purging = () => manifests({ schedule: later }).replace("spec:", "spec:\n  deletionPolicy: Purge");
+
+  it("puts its events on its shelf, and takes them up again when the route is back", async () => {
+    target.status = 500;
+    workspace.write(manifests({ schedule: later }));
+    const dev = await workspace.dev();
+    const { id = "" } = await post(dev, { id: "one" });
+    await waitFor("an attempt", () => target.bodies.length > 0);
+    workspace.write("");
+    await waitFor("the news", () =>
+      dev.program
+        .stderr()
+        .includes("default/github is not served any more; 1 waiting and 0 dead ones are on its shelf"),
+    );
+    expect(await stateOf(id)).toBe("shelved");
+    const attempts = target.bodies.length;
+    target.status = 200;
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(target.bodies).toHaveLength(attempts);
+    workspace.write(manifests({ schedule: later }));
+    await waitFor("the delivery", async () => (await stateOf(id)) === "delivered");
+    expect(target.bodies).toHaveLength(attempts + 1);
+  });
+
+  it("finds one that went while it was stopped", async () => {
+    target.status = 500;
+    workspace.write(manifests({ schedule: later }));
+    const dev = await workspace.dev();
+    const { id = "" } = await post(dev, { id: "one" });
+    await waitFor("an attempt", () => target.bodies.length > 0);
+    await endDev(dev);
+    workspace.write("");
+    const again = await workspace.dev();
+    expect(again.program.stderr()).toContain("default/github is gone from the manifests; 1 waiting");
+    expect(await stateOf(id)).toBe("shelved");
+  });
+
+  it("removes its events at once when its deletionPolicy asks for it", async () => {
+    target.status = 500;
+    workspace.write(purging());
+    const dev = await workspace.dev();
+    const { id = "" } = await post(dev, { id: "one" });
+    await waitFor("an attempt", () => target.bodies.length > 0);
+    workspace.write("");
+    await waitFor("the news", () => dev.program.stderr().includes("as its deletionPolicy asks: 1"));
+    expect(await davit("trace", id, ...onData())).toMatchObject({ code: 1 });
+  });
+});
+
 describe("davit dev, ending and starting", () => {
   it("delivers after a restart what it accepted while the destination was down", async () => {
     target.stop();

@@ -15,7 +15,7 @@ export type ServiceOverrides = ReadonlyMap<string, string>;
 
 export interface CompilationInput {
   readonly manifests: Manifests;
-  readonly rings: Rings;
+  readonly rings: Pick<Rings, "releaseKey" | "entries">;
   readonly instance: string;
   readonly services: ServiceOverrides;
   /** Unix ms. */

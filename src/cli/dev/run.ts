@@ -127,7 +127,7 @@ async function start(options: DevOptions, surroundings: Surroundings): Promise<R
   chain = new Chain({ ...options, redisUrl, logger });
   undo.push(() => chain?.stop(surroundings.lost.signal));
   await chain.start();
-  await live.publish(first);
+  for (const [key, what] of await live.publish(first)) io.stderr.write(`${key} is gone from the manifests; ${what}\n`);
   undo.push(() => live.stop());
   directory.update({ ...chain.urls, ...(options.redisUrl !== undefined && { redis: { url: redisUrl } }) });
   const entries = served([...first.entries.values()]);

@@ -48,7 +48,9 @@ export async function keepDevShelves(input: {
         destinations: destinations.map(({ id }) => id),
       })),
       retentionMs: RETENTION_MS,
-      purgeNow: new Set(gone.filter(([, { deletionPolicy }]) => deletionPolicy === "Purge").map(([, one]) => one.route)),
+      purgeNow: new Set(
+        gone.filter(([, { deletionPolicy }]) => deletionPolicy === "Purge").map(([, one]) => one.route),
+      ),
     });
     for (const [key, entry] of gone) {
       if (report.active.includes(entry.route)) active.add(key);
