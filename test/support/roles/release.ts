@@ -12,6 +12,7 @@ import {
 } from "../../../src/api/names.ts";
 import { KubeClient } from "../../../src/kube/client.ts";
 import { LEASES, NAMESPACES, SECRETS, type Lease } from "../../../src/kube/core-types.ts";
+import { KubeConnectionError } from "../../../src/kube/errors.ts";
 import { KubeTransport } from "../../../src/kube/transport.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import type { RouteEntry } from "../../../src/routes/entry.ts";
@@ -25,6 +26,7 @@ export const RELEASE_NAMESPACE = "davit-system";
 export const TENANT = "shop";
 const INSTANCE = "default";
 
+type PutArguments = [namespace: string, name: string, content: { type: string; data: Record<string, string> }];
 type Section = Readonly<Record<string, unknown>>;
 
 /** A release without its controller: Redis, an API server, and roles as processes of their own. The test publishes what a controller would. */
@@ -78,7 +80,9 @@ export class Release {
   }
 
   lease(pod: string): Promise<Lease | undefined> {
-    return this.client.resource(LEASES).find({ namespace: RELEASE_NAMESPACE, name: servingLeaseName(pod) });
+    return again(() =>
+      this.client.resource(LEASES).find({ namespace: RELEASE_NAMESPACE, name: servingLeaseName(pod) }),
+    );
   }
 
   /** Starts a gateway. `changes` differ from its section of the config. */
@@ -141,13 +145,27 @@ export class Release {
     return process;
   }
 
-  async #put(namespace: string, name: string, content: { type: string; data: Record<string, string> }): Promise<void> {
+  async #put(...args: PutArguments): Promise<void> {
+    await again(() => this.#putOnce(...args));
+  }
+
+  async #putOnce(...[namespace, name, content]: PutArguments): Promise<void> {
     const secrets = this.client.resource(SECRETS);
     const metadata = { namespace, name, labels: { [INSTANCE_LABEL]: INSTANCE } };
     const live = await secrets.find({ namespace, name });
     if (!live) await secrets.create({ metadata, ...content });
     else
       await secrets.update({ metadata: { ...metadata, resourceVersion: live.metadata.resourceVersion }, ...content });
+  }
+}
+
+/** A test that cuts connections may cut the one of this call as well. */
+async function again<T>(call: () => Promise<T>, left = 5): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    if (!(error instanceof KubeConnectionError) || left === 0) throw error;
+    return again(call, left - 1);
   }
 }
 
