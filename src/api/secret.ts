@@ -1,3 +1,4 @@
+import { keptBytes } from "../lib/kept-bytes.ts";
 import { fieldOf, isRecord } from "../lib/record.ts";
 import type { Problem } from "./problem.ts";
 
@@ -28,11 +29,11 @@ export function readSecret(
   const problems = [
     ...readEntries("data", fieldOf(object, "data") ?? {}, (key, text) => {
       if (!/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text) || text.replaceAll(/\s/g, "").length % 4 !== 0) return false;
-      decoded.set(key, Buffer.from(text, "base64"));
+      decoded.set(key, keptBytes(text, "base64"));
       return true;
     }),
     ...readEntries("stringData", fieldOf(object, "stringData") ?? {}, (key, text) => {
-      decoded.set(key, Buffer.from(text));
+      decoded.set(key, keptBytes(text, "utf8"));
       return true;
     }),
   ];
