@@ -207,12 +207,13 @@ export class RouteReconciler {
       ...(assessment.spec === undefined ? {} : { url: assessment.spec.verification.publicUrl }),
       ...(revokedAt === undefined ? {} : { revokedAt }),
     };
-    const { isProgrammed } = await writeStatus(this.#operator, subject.route, findings);
+    const { isProgrammed, heldBackMs } = await writeStatus(this.#operator, subject.route, findings);
+    const pollMs = isProgrammed || outcome.refusal !== undefined ? undefined : UNREACHED_POLL_MS;
     return soonest(subject.now, [
       outcome.retryAt,
       claimsEndAt,
       compiled?.rotation.nextChangeAt,
-      isProgrammed || outcome.refusal !== undefined ? undefined : subject.now + UNREACHED_POLL_MS,
+      ...[heldBackMs, pollMs].flatMap((ms) => (ms === undefined ? [] : subject.now + ms)),
     ]);
   }
 

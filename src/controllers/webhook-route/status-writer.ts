@@ -5,6 +5,7 @@ import { type Live, slim } from "../../kube/objects.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
 import { manifestOf } from "./assessment.ts";
 import { exposureState } from "./exposure-state.ts";
+import { heldBackFor } from "./first-status.ts";
 import type { Refusal } from "./host-policy.ts";
 import { exposureObjects } from "./host-reconciler.ts";
 import { mergePatchOf } from "./merge-patch.ts";
@@ -28,6 +29,12 @@ export type RouteFindings = Pick<
   readonly revokedAt?: string;
 };
 
+export interface StatusOutcome {
+  readonly isProgrammed: boolean;
+  /** Nothing was written, and it is looked at again after this long. */
+  readonly heldBackMs?: number;
+}
+
 /**
  * Writes the status if it says something new, and the Events of what changed. Over the version that the reconcile looked at: what somebody else
  * wrote meanwhile makes it a conflict, and another look.
@@ -36,12 +43,15 @@ export async function writeStatus(
   operator: Operator,
   route: Live<RouteObject>,
   findings: RouteFindings,
-): Promise<{ readonly isProgrammed: boolean }> {
+): Promise<StatusOutcome> {
   const { client, routes, events } = operator;
-  const next = routeStatus(statusInput(operator, route, findings));
+  const input = statusInput(operator, route, findings);
+  const next = routeStatus(input);
   const isProgrammed = (next.conditions ?? []).some(({ type, status }) => type === "Programmed" && status === "True");
   noteReach(operator, route, isProgrammed);
   if (sameStatus(route.status, next)) return { isProgrammed };
+  const heldBackMs = heldBackFor(route.status, next, { publishedAt: input.entry?.seq, now: input.now });
+  if (heldBackMs !== undefined) return { isProgrammed, heldBackMs };
   const { metadata } = route;
   const { uid, resourceVersion } = metadata;
   const patch = { status: mergePatchOf(route.status ?? {}, next) ?? {} };
