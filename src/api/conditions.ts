@@ -34,6 +34,8 @@ export const REASONS = [
   "NotExposed",
   "SignaturesRefused",
   "SlowAnswers",
+  "RedisSecretNotFound",
+  "RedisUsersRefused",
   "AsExpected",
 ] as const;
 export type Reason = (typeof REASONS)[number];

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { WebhookRouteControllers } from "../controllers/webhook-route/index.ts";
-import { redisUrlOf } from "../config/secret-file.ts";
 import type { Config } from "../config/schema.ts";
 import type { KubeAuth } from "../kube/auth.ts";
 import { KubeClient } from "../kube/client.ts";
@@ -16,11 +15,9 @@ import { createAdminServer } from "../observability/http.ts";
 import { createLogger, type Logger } from "../observability/logger.ts";
 import { createMetrics, type Metrics } from "../observability/metrics.ts";
 import { Manager } from "../runtime/manager.ts";
-import { Custody } from "./controller/custody.ts";
 import { Preflight } from "./controller/preflight.ts";
-import { redisUsers } from "./controller/redis-users.ts";
+import { RedisSide } from "./controller/redis-side.ts";
 import { showRoutes } from "./controller/state-metrics.ts";
-import { openStore } from "./edge.ts";
 import { closeNow, roleCommand } from "./role.ts";
 
 /** `davit controller`: what makes WebhookRoutes so. */
@@ -58,11 +55,8 @@ async function startController(config: Config): Promise<() => Promise<void>> {
     reportingInstance: identity,
     onDropped: (error) => logger.debug({ err: error }, "an Event was not written"),
   });
-  const { durability, replicas, urlFile } = config.redis;
-  const url = redisUrlOf(urlFile);
-  const store = openStore({ url, durability, replicas }, surroundings);
-  const users = config.redis.users === "Provisioned" ? redisUsers(url(), config.instance) : undefined;
-  const custody = new Custody({ config, store, metrics, logger, isLeader: () => elector.isLeader(), events });
+  const redis = new RedisSide({ ...surroundings, client: fenced, events, isLeader: () => elector.isLeader() });
+  const { custody } = redis;
   const controllers = new WebhookRouteControllers({
     config,
     client: fenced,
@@ -72,12 +66,11 @@ async function startController(config: Config): Promise<() => Promise<void>> {
     logger,
     observations: custody,
     shelves: custody,
-    redisAccess: users,
+    redisAccess: redis.users,
   });
-  custody.follow(controllers.operator);
   const manager = new Manager({ logger, elector });
   controllers.register(manager);
-  manager.whileLeading((signal) => custody.lead(signal));
+  redis.register(manager, controllers.operator);
   const preflight = new Preflight({ client, config, logger });
   const admin = createAdminServer(metrics.registry, () => preflight.and(manager.readiness()), {
     beforeScrape: () => showRoutes(controllers.operator, metrics, elector.isLeader()),
@@ -88,14 +81,13 @@ async function startController(config: Config): Promise<() => Promise<void>> {
   logger.info({ adminPort: portOf(admin), identity }, "controller runs");
   const ending = new AbortController();
   const running = run(ending.signal, { preflight, manager, logger });
-  void store.start();
+  redis.start();
   return async () => {
     ending.abort();
     await running;
     await events.flush();
     await client.transport.close();
-    store.close();
-    users?.close();
+    redis.close();
     closeNow(admin);
   };
 }

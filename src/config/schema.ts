@@ -22,6 +22,11 @@ const redis = z.strictObject({
     .describe(
       "Name of the Secret (key `url`) with the Redis URL of workers. `Provided`: each namespace with workers must have it. `Shared`: the release's namespace must.",
     ),
+  gatewaySecretName: label()
+    .optional()
+    .describe(
+      "`Provisioned`: Secret of the release's namespace in which the controller keeps the gateways' Redis URL (key `url`). Default: gateways have a user that somebody else makes.",
+    ),
   durability: z
     .enum(["verify", "assert"])
     .default("verify")

@@ -24,6 +24,7 @@ const unique = (name: string) => `${name}-${randomUUID().slice(0, 8)}`;
 async function signedRoute(name = "orders"): Promise<string> {
   const namespace = await cluster.namespace("shop");
   await release.secret(namespace, "in", { key: "one" });
+  await release.secret(namespace, "davit-redis", { url: release.redis.url });
   await release.route(namespace, name, SIGNED);
   await expect.poll(() => release.keys(namespace, name), poll).toEqual(["current one"]);
   return namespace;
@@ -201,6 +202,19 @@ describe("places", () => {
     await expect.poll(() => release.condition(namespace, "a", "Accepted"), poll).toBe("True/Reconciled");
   });
 
+  test("that a route moves away from stay with its namespace, also when it comes back", async () => {
+    const [mine, theirs] = [await cluster.namespace("mine"), await cluster.namespace("theirs")];
+    const [here, there] = [`/${unique("here")}`, `/${unique("there")}`];
+    await release.route(mine, "one", { exposure: { host: HOST, path: here } });
+    await expect.poll(() => release.entry(mine, "one"), poll).toBeDefined();
+    await release.patchRoute(mine, "one", { spec: { exposure: { path: there } } });
+    await expect.poll(async () => (await release.entry(mine, "one"))?.path, poll).toBe(there);
+    await release.route(theirs, "stranger", { exposure: { host: HOST, path: here } });
+    await expect.poll(() => release.condition(theirs, "stranger", "Accepted"), poll).toBe("False/HostPathConflict");
+    await release.patchRoute(mine, "one", { spec: { exposure: { path: here } } });
+    await expect.poll(async () => (await release.entry(mine, "one"))?.path, poll).toBe(here);
+  });
+
   test("are free for everybody once the hold has passed", async () => {
     const other = await ControllerRelease.create(cluster, { controller: { claimHoldMs: 2_000 } });
     try {
@@ -260,6 +274,66 @@ describe("children", () => {
     ]);
     await release.patchRoute(namespace, "big", { spec: { worker: null } });
     await expect.poll(names, poll).toEqual([shared]);
+  });
+});
+
+describe("entry Secrets", () => {
+  const secretOf = (namespace: string) =>
+    `/api/v1/namespaces/${release.roles.routesNamespace}/secrets/${entrySecretName(release.instance, namespace, "orders")}`;
+
+  test("that somebody deletes are published again, with a higher seq", async () => {
+    const namespace = await signedRoute();
+    const before = (await release.entry(namespace, "orders"))?.seq ?? Infinity;
+    await cluster.admin.request("DELETE", secretOf(namespace));
+    await expect.poll(async () => (await release.entry(namespace, "orders"))?.seq ?? 0, poll).toBeGreaterThan(before);
+  });
+
+  test("that somebody breaks, or takes the annotations from, are written anew", async () => {
+    const namespace = await signedRoute();
+    await cluster.admin.request("PATCH", secretOf(namespace), { data: { "entry.json": "e30=" } }, PATCH.merge);
+    await expect.poll(() => release.keys(namespace, "orders"), poll).toEqual(["current one"]);
+    await cluster.admin.request("PATCH", secretOf(namespace), { metadata: { annotations: null } }, PATCH.merge);
+    await release.deleteRoute(namespace, "orders");
+    await expect.poll(() => release.publication(namespace, "orders"), poll).toHaveProperty("released");
+  });
+
+  test("of a newer Davit are left alone", async () => {
+    const namespace = await signedRoute();
+    const newer = { schema: 99, minReader: 99, seq: 1 };
+    const data = { "entry.json": Buffer.from(JSON.stringify(newer)).toString("base64") };
+    await cluster.admin.request("PATCH", secretOf(namespace), { data }, PATCH.merge);
+    await release.secret(namespace, "in", { key: "two" });
+    await expect.poll(() => release.condition(namespace, "orders", "Accepted"), poll).toBe("False/Progressing");
+    expect(await release.publication(namespace, "orders")).toEqual(newer);
+  });
+});
+
+describe("a host that is taken from a namespace", () => {
+  test("closes its routes and keeps their keys, and opens them again with it", async () => {
+    const hosts = [{ host: HOST, via: "None", allowHTTP: true, namespaces: { matchLabels: { hooks: "yes" } } }];
+    const other = await ControllerRelease.create(cluster, { gateway: { hosts } });
+    try {
+      await other.start();
+      const namespace = await cluster.namespace("labelled", { hooks: "yes" });
+      const label = (hooks: string | null) =>
+        cluster.admin.request(
+          "PATCH",
+          `/api/v1/namespaces/${namespace}`,
+          { metadata: { labels: { hooks } } },
+          PATCH.merge,
+        );
+      await other.secret(namespace, "in", { key: "one" });
+      await other.route(namespace, "orders", SIGNED);
+      await expect.poll(() => other.keys(namespace, "orders"), poll).toEqual(["current one"]);
+      await label(null);
+      await expect.poll(() => other.condition(namespace, "orders", "Accepted"), poll).toBe("False/HostNotAllowed");
+      await expect.poll(async () => (await other.entry(namespace, "orders"))?.suspend, poll).toBe("Ingest");
+      expect(await other.keys(namespace, "orders")).toEqual(["current one"]);
+      await label("yes");
+      await expect.poll(async () => (await other.entry(namespace, "orders"))?.suspend, poll).toBe("None");
+    } finally {
+      await other.stop();
+    }
   });
 });
 

@@ -172,6 +172,7 @@ export class WebhookRouteControllers {
       publications,
       routes: new RouteIndex(),
       unreached: new Map(),
+      redisAccess: this.#options.redisAccess,
       ...(shelves && { shelved: new Set<string>() }),
       namespace: (name) => this.watches.namespaces.store.get(name),
       secrets: new TenantSecrets({ metadata: this.watches.tenantSecrets, client: secrets }),
@@ -203,6 +204,7 @@ export class WebhookRouteControllers {
     for (const cache of caches) cache.start(signal);
     const { config } = this.#options;
     const own = config.redis.users === "Shared" ? [config.namespace] : [];
+    for (const namespace of own) tenantSecrets.want(namespace);
     for (const namespace of [...own, ...config.rbac.namespaces]) {
       rings.want(namespace);
       this.operator.children.want(namespace);

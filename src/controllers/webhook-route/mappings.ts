@@ -179,6 +179,7 @@ function onTenantSecret(operator: Operator, key: string): void {
   const { routes, secrets, enqueue, config } = operator;
   const { namespace = "", name } = refOf(key);
   if (name === provisionedRedisSecretName(config.instance)) return enqueue.access(namespace);
+  if (name === config.redis.providedSecretName) onRedisSecret(operator, namespace);
   const affected = routes.ofSecret(key);
   if (affected.length === 0) secrets.forget(key);
   for (const route of affected) {
@@ -186,6 +187,12 @@ function onTenantSecret(operator: Operator, key: string): void {
     // Its Pods may take variables from it.
     if (routes.get(route)?.spec.worker?.dedicated?.env !== undefined) enqueue.workers(route);
   }
+}
+
+/** Workers reach Redis by it: those of every namespace when they share one. */
+function onRedisSecret({ routes, enqueue, config }: Operator, namespace: string): void {
+  const isShared = config.redis.users === "Shared" && namespace === config.namespace;
+  for (const key of isShared ? routes.keys() : routes.ofNamespace(namespace)) enqueue.route(key);
 }
 
 /** A child that is not as it was applied is made so again; how it fares shows in the status of its routes. */

@@ -9,6 +9,7 @@ import type { Children } from "./children.ts";
 import type { KindCache } from "./kind-cache.ts";
 import type { Publications } from "./publications.ts";
 import type { Publisher } from "./publisher.ts";
+import type { RedisAccess } from "./redis-access.ts";
 import type { SigningRings } from "./rings.ts";
 import type { RouteIndex } from "./route-index.ts";
 import type { ServingGateways } from "./serving.ts";
@@ -61,6 +62,8 @@ export interface Operator {
   /** Routes that are published and not yet served by every gateway: key → `seq`. */
   readonly unreached: Map<string, number>;
   readonly observations: Observations;
+  /** Only with Redis users `Provisioned`. */
+  readonly redisAccess?: Pick<RedisAccess, "problem"> | undefined;
   /** Released claims whose route's events are on their shelf, or purged. Absent: nothing is shelved. See `isShelved`. */
   readonly shelved?: Set<string> | undefined;
 }

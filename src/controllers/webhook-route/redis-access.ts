@@ -5,8 +5,9 @@ import {
   MANAGED_BY_LABEL,
   provisionedRedisSecretName,
 } from "../../api/names.ts";
-import { type Secret, SECRETS } from "../../kube/core-types.ts";
+import { NAMESPACES, type Secret, SECRETS } from "../../kube/core-types.ts";
 import type { ReconcileResult } from "../../runtime/reconcile.ts";
+import type { Refusal } from "./host-policy.ts";
 import type { Operator } from "./operator.ts";
 import { entryIn } from "./publications.ts";
 
@@ -14,6 +15,10 @@ import { entryIn } from "./publications.ts";
 const KEY = "url";
 /** Users are looked at this often, ms: a Redis that was restarted or failed over knows none. */
 const AGAIN_MS = 30_000;
+/** A namespace that the cache does not know and the API server does, ms. */
+const CACHE_LAG_MS = 1_000;
+/** A shelf may be empty after this long, ms. */
+const SHELF_MS = 600_000;
 /** Caches that are not complete yet are looked at again after this long, ms. */
 const SYNC_POLL_MS = 200;
 
@@ -25,8 +30,13 @@ export interface RedisAccess {
   isUsable(namespace: string, url: string): boolean;
   /** Makes the user so, with the password of the URL, on every node. Nothing changes when it is so already. */
   grant(namespace: string, url: string): Promise<void>;
-  /** Takes the user away, on every node. */
-  revoke(namespace: string): Promise<void>;
+  /**
+   * Takes the user away, on every node, unless there is something on a shelf of the namespace.
+   * @returns whether there is no such user now
+   */
+  revoke(namespace: string): Promise<boolean>;
+  /** Why users cannot be set, when that does not end by itself. */
+  problem(): Refusal | undefined;
 }
 
 /**
@@ -36,6 +46,8 @@ export interface RedisAccess {
 export class RedisAccessReconciler {
   readonly #operator: Operator;
   readonly #access: RedisAccess;
+  /** Reason of {@link RedisAccess.problem} as the routes of a namespace know it. */
+  readonly #told = new Map<string, string>();
 
   constructor(operator: Operator, access: RedisAccess) {
     this.#operator = operator;
@@ -44,12 +56,16 @@ export class RedisAccessReconciler {
 
   /** @param namespace key of this controller */
   async reconcile(namespace: string, signal: AbortSignal): Promise<ReconcileResult> {
-    const { publications, routes } = this.#operator;
+    const { publications, routes, client } = this.#operator;
     const home = this.#operator.namespace(namespace);
-    if (home === undefined || home.metadata.deletionTimestamp !== undefined) {
-      await this.#access.revoke(namespace);
-      return {};
+    if (home === undefined) {
+      // Asked of the API server itself: a cache that is wrong must not cut off anybody's workers.
+      const found = await client.resource(NAMESPACES).find({ name: namespace }, { signal });
+      if (found !== undefined) return { requeueAfterMs: CACHE_LAG_MS };
+      return this.#revoke(namespace);
     }
+    // Its workers end with it; it is looked at again when it is gone.
+    if (home.metadata.deletionTimestamp !== undefined) return {};
     const hasWorkers = publications.inNamespace(namespace).some((secret) => entryIn(secret) !== undefined);
     if (hasWorkers) return this.#give(namespace, signal);
     return routes.ofNamespace(namespace).length === 0 ? this.#takeAway(namespace, signal) : {};
@@ -64,7 +80,11 @@ export class RedisAccessReconciler {
     const url = reading.secrets.get(name)?.data.get(KEY)?.toString("utf8");
     const isUsable = url !== undefined && this.#access.isUsable(namespace, url);
     const next = isUsable ? url : this.#access.newUrl(namespace);
-    await this.#access.grant(namespace, next);
+    try {
+      await this.#access.grant(namespace, next);
+    } finally {
+      this.#tell(namespace);
+    }
     if (!isUsable) await this.#write(namespace, next, signal);
     return { requeueAfterMs: AGAIN_MS };
   }
@@ -88,13 +108,27 @@ export class RedisAccessReconciler {
 
   async #takeAway(namespace: string, signal: AbortSignal): Promise<ReconcileResult> {
     const { client, config } = this.#operator;
+    const result = await this.#revoke(namespace);
+    if (result.requeueAfterMs !== undefined) return result;
     const name = provisionedRedisSecretName(config.instance);
     const resource = client.resource(SECRETS);
     const live = await resource.find({ namespace, name }, { signal });
     if (live?.metadata.labels?.[COMPONENT_LABEL] === "redis") {
       await resource.delete({ namespace, name }, { uid: live.metadata.uid, signal });
     }
-    await this.#access.revoke(namespace);
     return {};
+  }
+
+  async #revoke(namespace: string): Promise<ReconcileResult> {
+    return (await this.#access.revoke(namespace)) ? {} : { requeueAfterMs: SHELF_MS };
+  }
+
+  /** The status of routes says why their workers get no user. */
+  #tell(namespace: string): void {
+    const problem = this.#access.problem()?.reason ?? "";
+    if (problem === (this.#told.get(namespace) ?? "")) return;
+    this.#told.set(namespace, problem);
+    const { routes, enqueue } = this.#operator;
+    for (const key of routes.ofNamespace(namespace)) enqueue.route(key);
   }
 }

@@ -44,6 +44,8 @@ export interface WorkerState {
   readonly minimum: number;
   /** What keeps the workers from being made or scaled. */
   readonly problem?: Refusal;
+  /** Why new Pods could not reach Redis: said while too few are available. */
+  readonly access?: Refusal;
 }
 
 /** Copies of a route in custody, now and at an earlier look. */

@@ -54,6 +54,11 @@ export class TenantSecrets {
     }
   }
 
+  /** Whether what is known of a namespace's Secrets is complete. */
+  state(namespace: string): CacheState {
+    return this.#options.metadata.state(namespace);
+  }
+
   /** Labels of a Secret; `undefined` when it does not exist. */
   labelsOf(namespace: string, name: string): Readonly<Record<string, string>> | undefined {
     const found = this.#options.metadata.get(namespace, name);

@@ -8,6 +8,7 @@ import { WORKER_KINDS } from "./child-kinds.ts";
 import type { Operator } from "./operator.ts";
 import type { RouteObject } from "./route-index.ts";
 import type { LiveDeployment, WorkerState } from "./status-input.ts";
+import { redisProblem } from "./redis-problem.ts";
 import { autoscalingProblem } from "./worker-autoscaling.ts";
 import { workerPlace } from "./worker-place.ts";
 import { unresolvedEnv } from "./worker-refusals.ts";
@@ -27,10 +28,12 @@ export function workerState(operator: Operator, route: Live<RouteObject>, entry:
   const place = workerPlace(scope, config);
   const live = children.get("Deployment", place.namespace, place.name);
   const problem = workerProblem(operator, scope, route);
+  const access = redisProblem(operator, place.namespace);
   return {
     deployment: live === undefined ? undefined : liveDeployment(live),
     minimum: workerSizing(scope, config, dedicated).minimum,
     ...(problem === undefined ? {} : { problem }),
+    ...(access === undefined ? {} : { access }),
   };
 }
 

@@ -3,8 +3,14 @@ import type { Finding, LiveDeployment, WorkerState } from "./status-input.ts";
 /** `WorkersAvailable`: the Deployment's own `Available`, not that it was made; true at 0 where an autoscaler wakes workers. */
 export function workersAvailable(workers: WorkerState | undefined): Finding {
   if (workers === undefined) return { status: "Unknown", reason: "Progressing", message: "nothing is published yet" };
-  const { problem, deployment, minimum } = workers;
+  const { problem, deployment, minimum, access } = workers;
   if (problem !== undefined) return { status: "False", ...problem };
+  const finding = deployed(deployment, minimum);
+  // Pods that run have their Redis URL already.
+  return access !== undefined && finding.status === "False" ? { status: "False", ...access } : finding;
+}
+
+function deployed(deployment: LiveDeployment | undefined, minimum: number): Finding {
   if (deployment === undefined) return unavailable("the worker Deployment is not there yet");
   return stalled(deployment) ?? availability(deployment, minimum);
 }

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { type CustodyErrorCode } from "../port.ts";
-import { connect } from "./connection.ts";
+import { connect, type RedisUrl } from "./connection.ts";
 import { asCustodyError } from "./errors.ts";
 import { aclRules, type RedisUserScope, userName, userPrefix } from "./user-rules.ts";
 
@@ -83,10 +83,18 @@ export class RedisUsers {
   }
 }
 
-/** A server by its URL, on a connection of its own; the URL's user is its administrator. */
-export function aclNode(url: string): AclNode & { readonly close: () => void } {
+/**
+ * A server by its URL, on a connection of its own; the URL's user is its administrator.
+ * @param onReconnect called when the connection is there again: the server may be another one, or know nobody any more
+ */
+export function aclNode(url: RedisUrl, onReconnect?: () => void): AclNode & { readonly close: () => void } {
   const redis = connect(url, { enableOfflineQueue: true });
-  const { host } = new URL(url);
+  let isFirst = true;
+  redis.on("ready", () => {
+    if (!isFirst) onReconnect?.();
+    isFirst = false;
+  });
+  const { host } = new URL(typeof url === "string" ? url : url());
   return {
     name: host,
     acl: (...args) => redis.call("ACL", ...args),

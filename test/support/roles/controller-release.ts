@@ -66,13 +66,13 @@ export class ControllerRelease {
 
   /** Starts a controller, `program` instead of that of the source tree. @returns once it listens */
   async start(settings: Section = {}, program = "controller"): Promise<RoleProcess> {
-    const { controller, ...rest } = { ...this.#settings, ...settings } as Record<string, Section>;
+    const { controller, redis, ...rest } = { ...this.#settings, ...settings } as Record<string, Section>;
     const config = {
       release: this.roles.release,
       instance: this.instance,
       namespace: this.namespace,
       logLevel: "debug",
-      redis: { urlFile: join(this.#dir, "redis"), users: "Provided" },
+      redis: { urlFile: join(this.#dir, "redis"), users: "Provided", ...redis },
       kubernetes: { server: this.cluster.url, tokenFile: join(this.#dir, "token"), caFile: this.cluster.caFile },
       gateway: { hosts: [{ host: HOST, via: "None", allowHTTP: true }] },
       ...rest,
