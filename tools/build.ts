@@ -9,12 +9,11 @@ const SHEBANG = "#!/usr/bin/env node\n";
 /** Whether a file of src goes to dist as it is: data, and no TypeScript source. */
 export const isData = (path: string): boolean => !path.endsWith(".ts");
 
-/** Builds the project in `root` into `root/dist`, from nothing. Throws when the compiler reports an error. */
-export function build(root: string): void {
-  const dist = join(root, "dist");
+/** Builds the project in `root` into `dist`, from nothing. Throws when the compiler reports an error. */
+export function build(root: string, dist = join(root, "dist")): void {
   rmSync(dist, { recursive: true, force: true });
   const compiler = join(root, "node_modules/typescript/bin/tsc");
-  const { status } = spawnSync(process.execPath, [compiler, "-p", "tsconfig.build.json"], {
+  const { status } = spawnSync(process.execPath, [compiler, "-p", "tsconfig.build.json", "--outDir", dist], {
     cwd: root,
     // Not to stdout: npm pack prints the name of the archive there.
     stdio: ["ignore", 2, 2],

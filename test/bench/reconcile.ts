@@ -46,9 +46,13 @@ export interface ReconcileResult {
   readonly secretEditP99Ms: number;
 }
 
-/** Measures a controller and a gateway over many routes, from a cold start to single changes. */
-export async function benchReconcile(cluster: Cluster, size: ReconcileSize): Promise<ReconcileResult> {
-  const release = await BenchRelease.create(cluster);
+/**
+ * Measures a controller and a gateway over many routes, from a cold start to single changes.
+ *
+ * @param main file of the built program; default: that of the sources, which starts slower and takes more memory
+ */
+export async function benchReconcile(cluster: Cluster, size: ReconcileSize, main?: string): Promise<ReconcileResult> {
+  const release = await BenchRelease.create(cluster, main);
   const ends: (() => Promise<void>)[] = [() => release.stop()];
   try {
     const { instance, namespace } = release;

@@ -9,6 +9,8 @@ import { HOST } from "./tenants.ts";
 
 const POD = "gateway-0";
 const LOG_CHARS = 4_096;
+/** Node sizes its heap by the memory limit of its container, which there is none here: these are the sizes for the chart's 512 Mi. */
+const HEAP = "--max-old-space-size=256 --max-semi-space-size=1";
 
 /** A release as the chart makes it: controller and gateway as processes with the rights of their service accounts, and Redis. */
 export class BenchRelease {
@@ -19,9 +21,14 @@ export class BenchRelease {
   readonly #redis: TestRedis;
   readonly #dir: string;
   readonly #running: RoleProcess[] = [];
+  readonly #main: string | undefined;
 
-  private constructor(cluster: Cluster, namespace: string, roles: ChartRoles, redis: TestRedis) {
+  private constructor(
+    cluster: Cluster,
+    { namespace, roles, redis, main }: { namespace: string; roles: ChartRoles; redis: TestRedis; main?: string },
+  ) {
     this.cluster = cluster;
+    this.#main = main;
     this.namespace = namespace;
     // One name for all of it, as somebody would have who has two releases.
     this.instance = roles.release;
@@ -30,10 +37,11 @@ export class BenchRelease {
     this.#dir = mkdtempSync(join(tmpdir(), "davit-bench-"));
   }
 
-  static async create(cluster: Cluster): Promise<BenchRelease> {
+  /** @param main file of the built program; default: that of the sources */
+  static async create(cluster: Cluster, main?: string): Promise<BenchRelease> {
     const namespace = await cluster.namespace("release");
     const roles = await chartRoles(cluster, { release: namespace, namespace, values: { instance: namespace } });
-    return new BenchRelease(cluster, namespace, roles, await startRedis());
+    return new BenchRelease(cluster, { namespace, roles, redis: await startRedis(), ...(main && { main }) });
   }
 
   /** Starts the controller. Resolves at once. */
@@ -88,9 +96,8 @@ export class BenchRelease {
         ...settings,
       },
     };
-    const process = new RoleProcess(role, this.#file(`${role}.yaml`, JSON.stringify(config)), {
-      NODE_ENV: "production",
-    });
+    const env = { NODE_ENV: "production", NODE_OPTIONS: HEAP };
+    const process = new RoleProcess(role, this.#file(`${role}.yaml`, JSON.stringify(config)), env, this.#main);
     this.#running.push(process);
     return process;
   }

@@ -23,9 +23,10 @@ export class RoleProcess {
   /**
    * @param program `gateway` or `worker` of this source tree, or the path of a script
    * @param config file, as `DAVIT_CONFIG`
+   * @param main file of the program that has the roles; default: that of the sources
    */
-  constructor(program: string, config: string, env: NodeJS.ProcessEnv = {}) {
-    const args = program.includes("/") ? ["--import", FROM_SOURCE, program] : [MAIN, program];
+  constructor(program: string, config: string, env: NodeJS.ProcessEnv = {}, main = MAIN) {
+    const args = program.includes("/") ? ["--import", FROM_SOURCE, program] : [main, program];
     this.child = spawn(process.execPath, args, {
       env: { ...process.env, DAVIT_CONFIG: config, ...env },
       stdio: ["ignore", "pipe", "pipe"],
