@@ -1,8 +1,8 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, type TestContext, test } from "vitest";
 import { entrySecretName, workerConfigName, workerName } from "../../../src/api/names.ts";
 import type { Cluster } from "../../support/control-plane/access.ts";
 import { ApiProxy, type Asked } from "../../support/operator/api-proxy.ts";
-import { OperatorRelease } from "../../support/operator/operator-release.ts";
+import { type OperatorOptions, OperatorRelease } from "../../support/operator/operator-release.ts";
 import { becomes, measured } from "../../support/operator/polling.ts";
 import { SIGNED, type Tenant } from "../../support/operator/tenant.ts";
 
@@ -11,7 +11,7 @@ const DEDICATED = { dedicated: { replicas: 0, concurrency: 10 } };
 
 /** What becomes of routes when the controller that leads does not go on. */
 export function leadershipTests(cluster: Cluster): void {
-  async function install(options: Parameters<typeof OperatorRelease.install>[1]): Promise<OperatorRelease> {
+  async function install({ onTestFinished }: TestContext, options: OperatorOptions = {}): Promise<OperatorRelease> {
     const release = await OperatorRelease.install(cluster, { ...options, values: { controller: { replicas: 2 } } });
     onTestFinished(() => release.stop());
     return release;
@@ -33,8 +33,8 @@ export function leadershipTests(cluster: Cluster): void {
   }
 
   describe.concurrent("a controller that leads", () => {
-    test("is replaced within 20 s when it is killed, and nothing is made anew", async () => {
-      const release = await install({});
+    test("is replaced within 20 s when it is killed, and nothing is made anew", async (context) => {
+      const release = await install(context);
       const shop = release.bareTenant(await cluster.namespace("shop"));
       await shop.route("orders", { worker: DEDICATED });
       await becomes(() => shop.condition("orders", "Programmed"), "True/Reconciled");
@@ -56,11 +56,11 @@ export function leadershipTests(cluster: Cluster): void {
       expect(deployments.map(({ metadata }) => metadata.name).toSorted()).toEqual(wanted.toSorted());
     });
 
-    test("overwrites nothing newer when it was stopped past its lease in the middle of its writes and goes on", async () => {
+    test("overwrites nothing newer when it was stopped past its lease in the middle of its writes and goes on", async (context) => {
       const proxies = new Map<string, ApiProxy>();
       const spare = await Promise.all([0, 1].map(() => new ApiProxy(cluster).start()));
-      onTestFinished(() => spare.forEach((proxy) => proxy.stop()));
-      const release = await install({
+      context.onTestFinished(() => spare.forEach((proxy) => proxy.stop()));
+      const release = await install(context, {
         serverFor: ({ pod, container }) => {
           if (container.name !== "controller") return undefined;
           const proxy = proxies.get(pod.metadata.name) ?? spare[proxies.size];

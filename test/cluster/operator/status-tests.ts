@@ -25,12 +25,12 @@ export function statusTests(release: () => OperatorRelease, admission: { isOn: b
       const shop = release().bareTenant(await release().cluster.namespace("shop"));
       release().startPodsOf(shop.namespace);
       await shop.route("orders");
-      await becomes(() => shop.condition("orders"), "False/WorkersUnavailable");
+      await becomes(() => shop.condition("orders"), "False/RedisSecretNotFound");
       await becomes(() => shop.condition("orders", "Programmed"), "True/Reconciled");
-      const named = expect.stringContaining(release().workersOf(shop.namespace));
+      const named = expect.stringContaining(`kubectl create secret generic davit-redis --namespace ${shop.namespace}`);
       await becomes(() => shop.message("orders"), named);
       const { id } = await shop.post("orders");
-      await shop.secret("davit-redis", { url: release().redis.url });
+      await shop.redisSecret();
       await becomes(() => shop.condition("orders"), "True/Reconciled");
       await becomes(() => shop.deliveredTo("orders"), [id]);
     });

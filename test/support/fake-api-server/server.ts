@@ -38,6 +38,8 @@ export class FakeApiServer {
   readonly watchedFrom: string[] = [];
   /** Connections that were made, ever. */
   connections = 0;
+  /** What it says at `/version`. */
+  version = { major: "1", minor: "34+", gitVersion: "v1.34.0-fake" };
   /** The bearer token that is accepted. */
   token = "first";
   /** How a watch from a forgotten version is refused: both happen in reality. */
@@ -179,7 +181,7 @@ export class FakeApiServer {
   }
 
   #discover(path: string): object {
-    if (path === "/version") return { major: "1", minor: "34+", gitVersion: "v1.34.0-fake" };
+    if (path === "/version") return this.version;
     const types = [...this.#types.values()].filter((type) => groupVersionPath(type) === path);
     if (types.length === 0) throw new Unserved();
     return { kind: "APIResourceList", resources: types.map(({ plural, kind }) => ({ name: plural, kind })) };

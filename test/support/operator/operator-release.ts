@@ -1,4 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { leaderLeaseName, workerName } from "../../../src/api/names.ts";
 import { pathOf, renderChart } from "../chart.ts";
@@ -9,22 +12,26 @@ import { type FakeKubelet, startFakeKubelet } from "../fake-kubelet.ts";
 import { startRedis, type TestRedis } from "../redis.ts";
 import { Receiver } from "../roles/receiver.ts";
 import { type PodSurroundings, type RolePod, startRole, warmUp } from "./role-pod.ts";
-import { HOST, INGRESS_HOST, Tenant } from "./tenant.ts";
+import { HOST, INGRESS_HOST, Tenant, workersRedisSecret } from "./tenant.ts";
 
 type Section = Readonly<Record<string, unknown>>;
 
 export interface OperatorOptions {
   /** Values of the chart, section by section over those that are needed here. */
   readonly values?: Readonly<Record<string, Section>>;
+  /** Default: one of its own. */
+  readonly instance?: string;
   /** Image → script that stands for it. */
   readonly images?: PodSurroundings["images"];
   /** URL of the API server for a Pod's process, instead of the cluster's. */
   readonly serverFor?: PodSurroundings["serverFor"];
+  /** Redis with the users and passwords that the chart makes for its own, instead of one that lets everybody do everything. */
+  readonly bundledRedis?: boolean;
   /** Whether an Ingress is admitted. Default: every one. */
   readonly admit?: (ingress: KubeObject) => boolean;
 }
 
-const READY_MS = 30_000;
+const READY_MS = 90_000;
 /** In the order in which they must exist. Neither CRDs, which the plane has, nor the Redis of the chart, which the test starts. */
 const KINDS = [
   "Namespace",
@@ -61,7 +68,7 @@ export class OperatorRelease {
   #turn = 0;
 
   private constructor(
-    parts: Pick<OperatorRelease, "cluster" | "name" | "namespace" | "redis" | "receiver"> & {
+    parts: Pick<OperatorRelease, "cluster" | "name" | "instance" | "namespace" | "redis" | "receiver"> & {
       readonly kubelet: FakeKubelet;
       readonly exposure: FakeGatewayController;
       readonly namespaces: string[];
@@ -70,7 +77,7 @@ export class OperatorRelease {
   ) {
     this.cluster = parts.cluster;
     this.name = parts.name;
-    this.instance = instanceOf(parts.name);
+    this.instance = parts.instance;
     this.namespace = parts.namespace;
     this.redis = parts.redis;
     this.receiver = parts.receiver;
@@ -85,9 +92,11 @@ export class OperatorRelease {
     warmUp();
     const name = `r-${randomUUID().slice(0, 8)}`;
     const namespace = await cluster.namespace("release");
-    const [redis, receiver] = await Promise.all([startRedis(), new Receiver().start()]);
-    const rendered = await renderChart({ release: name, namespace, values: valuesOf(name, options.values) });
+    const instance = options.instance ?? `i${name.slice(1)}`;
+    const values = { ...valuesOf(name, options), instance };
+    const rendered = await renderChart({ release: name, namespace, values });
     const objects = KINDS.flatMap((kind) => rendered.filter((object) => object.kind === kind));
+    const [redis, receiver] = await Promise.all([startRedisFor(objects), new Receiver().start()]);
     await cluster.admin.create(`/api/v1/namespaces/${namespace}/secrets`, {
       metadata: { name: REDIS_SECRET },
       stringData: { url: redis.url },
@@ -96,7 +105,13 @@ export class OperatorRelease {
     const namespaces = [namespace];
     const kubelet = await startFakeKubelet(cluster, {
       namespaces,
-      start: (start) => startRole(start, { cluster, images: options.images ?? {}, serverFor: options.serverFor }),
+      start: (start) =>
+        startRole(start, {
+          cluster,
+          images: options.images ?? {},
+          serverFor: options.serverFor,
+          addresses: new Map([[`${name}-redis.${namespace}.svc:6379`, `127.0.0.1:${redis.port}`]]),
+        }),
     });
     const exposure = new FakeGatewayController(cluster, {
       namespaces,
@@ -105,6 +120,7 @@ export class OperatorRelease {
     const release = new OperatorRelease({
       cluster,
       name,
+      instance,
       namespace,
       redis,
       receiver,
@@ -135,7 +151,7 @@ export class OperatorRelease {
   /** A namespace that exists gets what workers need, and its Pods are started. */
   async adopt(namespace: string): Promise<Tenant> {
     const tenant = this.bareTenant(namespace);
-    await tenant.secret("davit-redis", { url: this.redis.url });
+    await tenant.redisSecret();
     this.startPodsOf(namespace);
     return tenant;
   }
@@ -153,20 +169,14 @@ export class OperatorRelease {
 
   /** The processes of a role that run, ready or not. @param namespace of the Pods; default the release's */
   pods(role: string, namespace = this.namespace): RolePod[] {
-    return this.#kubelet
-      .pods()
-      .filter(({ pod, process }) => pod.metadata.namespace === namespace && process !== undefined)
-      .map(({ process }) => process as RolePod)
-      .filter((pod) => pod.role === role);
+    return this.#running(role, namespace).map(({ process }) => process);
   }
 
   /** Base URLs of the gateways that a Service would send requests to. */
   gatewayUrls(): string[] {
-    return this.#kubelet
-      .pods()
-      .filter(({ pod, isReady }) => isReady && pod.metadata.namespace === this.namespace)
-      .map(({ process }) => process as RolePod)
-      .flatMap(({ role, url }) => (role === "gateway" && url !== undefined ? [url] : []));
+    return this.#running("gateway", this.namespace).flatMap(({ isReady, process }) =>
+      isReady && process.url !== undefined ? [process.url] : [],
+    );
   }
 
   /** One of them, in turn. */
@@ -183,6 +193,17 @@ export class OperatorRelease {
     const { status, body } = await this.cluster.admin.request("GET", path);
     const holder = status === 200 ? body["spec"].holderIdentity : undefined;
     return this.pods("controller").find(({ identity }) => identity !== undefined && holder === identity);
+  }
+
+  /** Sum of all series of a metric over the Pods of a role. @param label text that a series must have, e.g. `method="GET"` */
+  async metric(role: string, name: string, label = ""): Promise<number> {
+    const texts = await Promise.all(
+      this.pods(role).map(async ({ adminUrl }) => (await fetch(`${adminUrl}/metrics`)).text()),
+    );
+    const lines = texts
+      .flatMap((text) => text.split("\n"))
+      .filter((line) => /^\w+/.exec(line)?.[0] === name && line.includes(label));
+    return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
   }
 
   /** Path of a Deployment of the chart. */
@@ -231,6 +252,13 @@ export class OperatorRelease {
     await this.redis.stop();
   }
 
+  #running(role: string, namespace: string) {
+    return this.#kubelet.pods().flatMap(({ pod, process, isReady }) => {
+      const running = process as RolePod | undefined;
+      return running?.role === role && pod.metadata.namespace === namespace ? [{ process: running, isReady }] : [];
+    });
+  }
+
   async #untilReady(): Promise<void> {
     await this.until("the release to be ready", async () => {
       const deployments = await Promise.all(
@@ -245,11 +273,28 @@ export class OperatorRelease {
 /** Secret in the release's namespace with the URL of Redis. */
 const REDIS_SECRET = "test-redis";
 
-const instanceOf = (release: string) => `i${release.slice(1)}`;
+/** A Redis; with the users of the chart's when the chart has one. */
+async function startRedisFor(objects: readonly KubeObject[]): Promise<TestRedis> {
+  const acl = objects.map((object) => object["stringData"]?.["users.acl"] as string | undefined).find(Boolean);
+  if (acl === undefined) return startRedis();
+  const dir = mkdtempSync(join(tmpdir(), "davit-acl-"));
+  const file = join(dir, "users.acl");
+  writeFileSync(file, acl, { mode: 0o600 });
+  try {
+    return await startRedis({ args: ["--aclfile", file] });
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+}
 
-function valuesOf(release: string, values: Readonly<Record<string, Section>> = {}): Section {
+function valuesOf(release: string, { values = {}, bundledRedis = false }: OperatorOptions): Section {
+  const redis = {
+    external: { secretName: REDIS_SECRET },
+    users: "Provided",
+    providedSecretName: workersRedisSecret(release),
+  };
   const needed: Readonly<Record<string, Section>> = {
-    redis: { external: { secretName: REDIS_SECRET }, users: "Provided" },
+    redis: bundledRedis ? {} : redis,
     controller: { replicas: 1, claimHoldMs: 8_000 },
     gateway: {
       replicas: 1,
@@ -262,7 +307,6 @@ function valuesOf(release: string, values: Readonly<Record<string, Section>> = {
   };
   const sections = new Set([...Object.keys(needed), ...Object.keys(values)]);
   return {
-    instance: instanceOf(release),
     crds: { install: false },
     ...Object.fromEntries([...sections].map((name) => [name, { ...needed[name], ...values[name] }])),
   };

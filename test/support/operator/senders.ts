@@ -75,12 +75,12 @@ export class Senders {
     return this.#sent;
   }
 
-  /** Ends, and waits for the last answers. @returns outcomes other than 2xx */
+  /** Ends, and waits for the last answers; may be called again. @returns outcomes other than 2xx */
   async stop(): Promise<Record<string, number>> {
     this.#isStopped = true;
     await this.#running;
     await Promise.all(this.#inFlight);
-    await this.#agent.close();
+    if (!this.#agent.closed) await this.#agent.close();
     return Object.fromEntries(Object.entries(this.outcomes).filter(([outcome]) => !outcome.startsWith("2")));
   }
 

@@ -10,6 +10,9 @@ export const HOST = "hooks.example.com";
 /** A host that an Ingress exposes. */
 export const INGRESS_HOST = "in.example.com";
 
+/** Secret in each namespace with workers; of a name of its own, as two releases may have workers in one namespace. */
+export const workersRedisSecret = (release: string) => `redis-of-${release}`;
+
 /** The parts of a spec that make a route check signatures with the Secret `in`, key `key`. */
 export const SIGNED = {
   verification: { hmac: { header: "X-Signature" } },
@@ -38,6 +41,11 @@ export class Tenant {
     const { status } = await this.#admin.request("PATCH", `${path}/${name}`, replace, PATCH.json);
     if (status === 404) await this.#admin.create(path, { metadata: { name, labels }, data });
     else if (status !== 200) throw new Error(`Secret ${name}: ${status}`);
+  }
+
+  /** The Secret that workers need to reach Redis. */
+  redisSecret(): Promise<void> {
+    return this.secret(workersRedisSecret(this.release.name), { url: this.release.redis.url });
   }
 
   async deleteSecret(name: string): Promise<void> {
