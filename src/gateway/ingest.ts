@@ -10,7 +10,7 @@ import { Admission, type Turned } from "./admission.ts";
 import { declaredLength, readBody, type BodyResult } from "./body.ts";
 import { clientAddress, type AddressSet } from "./client-address.ts";
 import { identify } from "./dedupe-mark.ts";
-import { keptHeaders } from "./kept-headers.ts";
+import { KEPT_SIGNATURE, keptHeaders } from "./kept-headers.ts";
 import { checkPayload, eventTypeOf, LazyJson } from "./payload.ts";
 import { prepareRoute, type PreparedRoute } from "./prepared-route.ts";
 import { removeRouteMeters } from "./route-meters.ts";
@@ -40,8 +40,6 @@ export interface IngestOptions {
   readonly idField: string;
   /** Statuses that differ from the table, before a preset's. */
   readonly statuses: Readonly<Partial<Record<RefusalReason, number>>>;
-  /** Keeps the canonical signature with the event under this header name. */
-  readonly keepSignatureAs: string | undefined;
   /** Answers carry `Connection: close`. */
   readonly draining: () => boolean;
 }
@@ -206,8 +204,7 @@ export class Ingest {
 
   #headers({ request, route }: Exchange, verdict: Accepted): Record<string, string> {
     const headers = keptHeaders(route.headers, request.headers);
-    const { keepSignatureAs } = this.#options;
-    if (keepSignatureAs !== undefined && verdict.signature !== undefined) headers[keepSignatureAs] = verdict.signature;
+    if (route.keepsSignature && verdict.signature !== undefined) headers[KEPT_SIGNATURE] = verdict.signature;
     return headers;
   }
 

@@ -1,11 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { compileKeptHeaders, keptHeaders } from "./kept-headers.ts";
+import { compileKeptHeaders, keepsSignature, keptHeaders } from "./kept-headers.ts";
 import { destinationEntry, routeEntry } from "./testing.ts";
 
 const keep = (forwardHeaders: readonly string[], headers: Record<string, string | string[]>) => {
   const entry = routeEntry({ destinations: [destinationEntry("orders", { forwardHeaders })] });
   return keptHeaders(compileKeptHeaders(entry, [], ["x-signature"]), headers);
 };
+
+describe("the signature", () => {
+  it("is kept with events that a handler gets, and with no others", () => {
+    const handler = destinationEntry("handler", { target: { type: "handler" } });
+    expect(keepsSignature(routeEntry({ destinations: [handler] }))).toBe(true);
+    expect(keepsSignature(routeEntry())).toBe(false);
+  });
+});
 
 describe("the headers kept with an event", () => {
   it("are the content type and those that are forwarded", () => {
@@ -20,6 +28,7 @@ describe("the headers kept with an event", () => {
       cookie: "c",
       connection: "x-hop",
       "x-hop": "h",
+      "davit-signature": "of the sender's own making",
       "x-ok": "o",
     };
     expect(keep(["*"], headers)).toEqual({ "x-ok": "o" });

@@ -1,6 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { RouteEntry } from "../routes/entry.ts";
 
+/** Name under which the canonical signature is kept with an event that a handler gets. Set by the gateway alone: a sender's header of this name is not kept. */
+export const KEPT_SIGNATURE = "davit-signature";
+
 /** Hop-by-hop fields (RFC 9110 §7.6.1) and those that describe this connection or this encoding of the message. */
 const NEVER = new Set([
   "connection",
@@ -17,6 +20,8 @@ const NEVER = new Set([
   "proxy-authorization",
   "proxy-authenticate",
   "cookie",
+  // A sender must not say what the gateway has verified.
+  KEPT_SIGNATURE,
   // A header may be called so, and would change the object it is kept in.
   "__proto__",
 ]);
@@ -54,6 +59,11 @@ export function keptHeaders(rules: HeaderRules, headers: IncomingHttpHeaders): R
     kept[name] = typeof value === "string" ? value : value.join(", ");
   }
   return kept;
+}
+
+/** Whether a handler gets the events, whose payload has the signature. What is sent on to a URL never carries it. */
+export function keepsSignature({ destinations }: RouteEntry): boolean {
+  return destinations.some(({ target }) => target.type === "handler");
 }
 
 function namedIn(connection: string, name: string): boolean {

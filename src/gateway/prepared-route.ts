@@ -6,7 +6,7 @@ import type { VerificationKey, Verifier } from "../verification/types.ts";
 import { createVerifier, presetOf } from "../verification/verifier.ts";
 import { addressSet, type AddressSet } from "./client-address.ts";
 import { compileDedupe, type DedupeRules } from "./dedupe-mark.ts";
-import { compileKeptHeaders, type HeaderRules } from "./kept-headers.ts";
+import { compileKeptHeaders, type HeaderRules, keepsSignature } from "./kept-headers.ts";
 import { compilePayload, matchesType, type PayloadRules } from "./payload.ts";
 import { routeMeters, type RouteMeters } from "./route-meters.ts";
 
@@ -23,6 +23,8 @@ export interface PreparedRoute {
   readonly payload: PayloadRules;
   readonly dedupe: DedupeRules;
   readonly headers: HeaderRules;
+  /** The canonical signature is kept with the event. */
+  readonly keepsSignature: boolean;
   readonly methods: ReadonlySet<string>;
   /** Value of `Allow`. */
   readonly allow: string;
@@ -64,6 +66,7 @@ export function prepareRoute(entry: RouteEntry, metrics: Metrics): PreparedRoute
     payload: compilePayload(entry.payload),
     dedupe: compileDedupe(entry, verifier.signedIdHeader),
     headers: compileKeptHeaders(entry, preset?.showHeaders ?? [], verifier.secretHeaders),
+    keepsSignature: keepsSignature(entry),
     methods: new Set(entry.methods),
     allow: entry.methods.join(", "),
     suspended: entry.suspend === "Ingest" || entry.suspend === "All",

@@ -52,8 +52,6 @@ export interface GatewayOptions {
   readonly idField?: string;
   /** Statuses that differ from the table of answers. */
   readonly statuses?: Readonly<Partial<Record<RefusalReason, number>>>;
-  /** Keeps the canonical signature with the event, as a header of this lower-case name. */
-  readonly keepSignatureAs?: string;
   /** Further conditions of being ready. */
   readonly ready?: () => Readiness;
 }
@@ -142,7 +140,6 @@ function ingestOptions(options: GatewayOptions, draining: () => boolean): Constr
     claimTimeoutMs: options.claimTimeoutMs ?? CLAIM_TIMEOUT_MS,
     idField: options.idField ?? "id",
     statuses: options.statuses ?? {},
-    keepSignatureAs: options.keepSignatureAs,
     draining,
   };
 }

@@ -2,7 +2,7 @@ import type { TakenCopy } from "../custody/port.ts";
 import type { Attempt, AttemptContext, AttemptResult } from "../delivery/attempt.ts";
 import type { WorkerDestination } from "../delivery/destinations.ts";
 import { redact } from "../delivery/redact.ts";
-import { KEPT_SIGNATURE } from "./route.ts";
+import { KEPT_SIGNATURE } from "../gateway/kept-headers.ts";
 
 /** A webhook as a handler sees it. */
 export interface WebhookPayload {
@@ -10,7 +10,10 @@ export interface WebhookPayload {
   readonly body: string;
   /** The body's bytes as they were signed. */
   readonly rawBody: Buffer;
-  /** The signature in its canonical form (hex in lower case). */
+  /**
+   * The signature that was verified, in its canonical form (hex in lower case): of `createServer`, or of the route in a cluster. Empty when none was
+   * (`token`, `basic`, `none`).
+   */
   readonly sig: string;
   /** Unix ms, Redis's clock. */
   readonly receivedAt: number;

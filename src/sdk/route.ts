@@ -4,9 +4,6 @@ import type { Queue } from "./queue.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Header under which the canonical signature is kept with an event. */
-export const KEPT_SIGNATURE = "davit-signature";
-
 /** 1 s, 5 s, 30 s: dead on the 4th failure. */
 export const DEFAULT_SCHEDULE: readonly string[] = ["1s", "5s", "30s"];
 /** A handler is given this long. */

@@ -10,7 +10,6 @@ import { createMetrics, type Metrics } from "../observability/metrics.ts";
 import type { RouteEntry } from "../routes/entry.ts";
 import { type IngestSettings, serverRoute } from "./options.ts";
 import { type QueueOptions, resolveQueue } from "./queue.ts";
-import { KEPT_SIGNATURE } from "./route.ts";
 
 export type { RateLimit } from "./options.ts";
 
@@ -82,7 +81,6 @@ function gatewayOf({ app, entry, store, options, logger }: Parts): Gateway {
     app,
     idField: "jobId",
     statuses: { HeaderMissing: 401, TimestampMalformed: 401 },
-    keepSignatureAs: KEPT_SIGNATURE,
   });
 }
 

@@ -112,6 +112,16 @@ describe("an accepted request", () => {
     });
   });
 
+  it("keeps the signature it has verified where a handler gets the events, whatever the sender calls so", async () => {
+    const handler = destinationEntry("own", { target: { type: "handler" }, forwardHeaders: ["*"] });
+    const gateway = await start([githubRoute({ destinations: [handler] })]);
+    const headers: Record<string, string> = { ...signed(GITHUB, "{}"), "davit-signature": "made up" };
+    await post(gateway, "/push", { body: "{}", headers });
+    const digest = /[0-9a-f]{64}/.exec(headers["x-hub-signature-256"] ?? "")?.[0] ?? "no signature";
+    expect(gateway.inbox.claimed[0]?.headers).toMatchObject({ "davit-signature": digest });
+    expect(gateway.inbox.claimed[0]?.headers).not.toHaveProperty("x-hub-signature-256");
+  });
+
   it("reads a chunked body and waits for 100 Continue when asked", async () => {
     const gateway = await start([routeEntry()]);
     const headers = Object.entries(signed(QUEUE_PUSH, '{"a":1}')).map(([name, value]) => `${name}: ${value}\r\n`);
