@@ -30,6 +30,7 @@ const NOT_FROM_VALUES: Readonly<Record<string, string>> = {
   "controller.identity": "the Pod's name",
   "controller.service.name": "the release's name",
   "controller.service.port": "a value that may not be 0",
+  "redis.gatewaySecretName": "a name of the instance",
   "gateway.port": "the port of the Service",
   "gateway.address": "all addresses of the Pod",
   "gateway.adminPort": "the port of the probes",

@@ -113,6 +113,31 @@ describe("Redis users (Provisioned)", () => {
   });
 });
 
+describe("the Redis user of gateways (Provisioned)", () => {
+  test("is kept with its Secret in the release's namespace, with the chart's rights and no others", async () => {
+    const values = { redis: { users: "Provisioned", external: { secretName: "redis" } } };
+    const release = await ControllerRelease.create(cluster, {}, values);
+    try {
+      const gatewaySecretName = `davit-${release.instance}-redis-gateway`;
+      await release.start({ redis: { users: "Provisioned", gatewaySecretName } });
+      const urlOf = async () => (await secretOf(release.namespace, gatewaySecretName))?.["url"];
+      const user = userName({ role: "gateway", instance: release.instance });
+      await expect.poll(urlOf, poll).toMatch(`redis://${user}:`);
+      const url = (await urlOf()) ?? "";
+      const client = release.redis.client({ username: user, password: new URL(url).password });
+      expect(await client.set(`davit:${release.instance}:{any}:x`, "1")).toBe("OK");
+      await expect(client.set("another", "1")).rejects.toThrow("NOPERM");
+      await release.redis.client().call("ACL", "DELUSER", user);
+      const isBack = async () => (await release.redis.client().call("ACL", "GETUSER", user)) !== null;
+      await expect.poll(isBack, poll).toBe(true);
+      expect(await urlOf()).toBe(url);
+      expect(release.output).not.toContain(new URL(url).password);
+    } finally {
+      await release.stop();
+    }
+  });
+});
+
 describe("Redis users that cannot be", () => {
   const dir = mkdtempSync(join(tmpdir(), "davit-redis-access-"));
   let release: ControllerRelease;

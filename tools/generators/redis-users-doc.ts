@@ -22,7 +22,7 @@ export const redisUsersDoc: Generator = {
       "",
       "`redis.users` in the config says who makes the users:",
       "",
-      "- `Provisioned`: the controller sets them on every node and puts each namespace's URL into a Secret. Its own URL needs an administrator (`+acl`).",
+      "- `Provisioned`: the controller sets them on every node and puts the URL of each namespace, and that of the gateways, into a Secret. A Redis that was restarted gets them again within seconds. Its own URL needs an administrator (`+acl`); where that cannot be had, as on some managed servers, use `Provided`. A Secret that is deleted is made anew with another password; the one before is accepted for 10 minutes.",
       "- `Provided`: you make them with the rules below on every node (and keep them: `aclfile`, or the server's configuration), and a Secret (`redis.providedSecretName`, key `url`) in each namespace with routes.",
       "- `Shared`: one user for everything. Workers then run in the release's namespace, and handlers and images are refused.",
       "",

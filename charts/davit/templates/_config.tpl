@@ -8,6 +8,9 @@ redis:
   urlFile: /etc/davit/redis/url
   users: {{ include "davit.redis.users" . }}
   providedSecretName: {{ .Values.redis.providedSecretName }}
+  {{- with include "davit.redis.gatewaySecretName" . }}
+  gatewaySecretName: {{ . }}
+  {{- end }}
   durability: {{ .Values.redis.durability }}
   replicas: {{ .Values.redis.replicas | int64 }}
 {{- end }}

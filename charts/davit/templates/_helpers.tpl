@@ -48,6 +48,16 @@ app.kubernetes.io/component: {{ . }}
 {{- .Values.redis.external.secretName | default .Values.redis.bundled.credentialsSecretName | default (printf "%s-redis-credentials" .Release.Name) -}}
 {{- end }}
 
+{{/*
+Secret with the gateways' URL that the controller keeps: with Provisioned users of a Redis of somebody else's. Those of the bundled
+Redis are in its ACL file, so that gateways need not wait for the controller.
+*/}}
+{{- define "davit.redis.gatewaySecretName" -}}
+{{- if and (eq (include "davit.redis.users" .) "Provisioned") (ne (include "davit.redis.bundled" .) "true") -}}
+davit-{{ .Values.instance }}-redis-gateway
+{{- end -}}
+{{- end }}
+
 {{- define "davit.routesNamespace" -}}
 {{ .Release.Name }}-routes
 {{- end }}
