@@ -1,5 +1,7 @@
 import { type Command, parse, UsageError, wholeNumber } from "./command.ts";
 import { type DevOptions, runDev } from "./dev/run.ts";
+import { parseDuration } from "../lib/duration.ts";
+import { CLAIM_HOLD_MS } from "../routes/claims.ts";
 
 const PORTS = [0, 65_535] as const;
 
@@ -11,6 +13,7 @@ Runs gateway, workers and a Redis of its own over WebhookRoutes and Secrets in f
   --port PORT            of the gateway; default 8080 (0: any free one)
   --admin-port PORT      of /metrics, /livez and /readyz; default 9090
   --service NS/NAME=URL  where a serviceRef really is; default http://127.0.0.1:<its port>; may be repeated
+  --claim-hold DURATION  how long the host and path of a route that went are held for its namespace, as in a cluster; default 24h
   --data-dir DIR         data kept between runs; default .davit
   --redis-url URL        another Redis instead of the embedded one
   --instance NAME        serve the routes of this spec.instance; default "default"
@@ -26,6 +29,7 @@ const OPTIONS = {
   port: { type: "string" },
   "admin-port": { type: "string" },
   service: { type: "string", multiple: true },
+  "claim-hold": { type: "string" },
   "data-dir": { type: "string" },
   "redis-url": { type: "string" },
   instance: { type: "string", default: "default" },
@@ -67,6 +71,7 @@ export function devOptions(argv: string[]): DevOptions {
     port: wholeNumber("--port", values.port ?? usual.port, PORTS),
     adminPort: wholeNumber("--admin-port", values["admin-port"] ?? usual.adminPort, PORTS),
     services: new Map((values.service ?? []).map(parseService)),
+    claimHoldMs: claimHold(values["claim-hold"]),
     dataDir: values["data-dir"] ?? usual.dataDir,
     redisUrl: values["redis-url"],
     demonstration: once || values.demo,
@@ -74,6 +79,15 @@ export function devOptions(argv: string[]): DevOptions {
     json: values.json,
     jsonLogs: isJson(values["log-format"]),
   };
+}
+
+function claimHold(text: string | undefined): number {
+  if (text === undefined) return CLAIM_HOLD_MS;
+  try {
+    return parseDuration(text);
+  } catch (error) {
+    throw new UsageError(`--claim-hold: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 function isJson(format: string): boolean {

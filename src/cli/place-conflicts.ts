@@ -1,15 +1,10 @@
 import type { ManifestProblem, RouteManifest } from "../api/manifests.ts";
-import { type Claim, resolveClaims } from "../routes/claims.ts";
+import { resolveClaims } from "../routes/claims.ts";
 
-/**
- * The routes of manifests that want a host and path which another one has: whoever is served keeps it, else the first by namespace and
- * name gets it. Nothing is held for a namespace, as there is one user here.
- *
- * @param served claims of the entries that are served now
- */
-export function placeConflicts(routes: readonly RouteManifest[], served: readonly Claim[] = []): ManifestProblem[] {
+/** The routes of manifests that want a host and path which another one has: the first by namespace and name gets it. */
+export function placeConflicts(routes: readonly RouteManifest[]): ManifestProblem[] {
   const claimants = routes.map(({ namespace, name, spec }) => ({ namespace, name, ...spec.exposure, createdAt: 0 }));
-  return resolveClaims(claimants, served, 0, 0).conflicts.flatMap(({ claimant, holder }) => {
+  return resolveClaims(claimants, [], 0, 0).conflicts.flatMap(({ claimant, holder }) => {
     const manifest = routes.find(({ namespace, name }) => namespace === claimant.namespace && name === claimant.name);
     if (manifest === undefined) return [];
     const { file, kind, namespace, name } = manifest;

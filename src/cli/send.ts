@@ -109,6 +109,8 @@ function ofDev(values: Values, wanted: string): Destination {
   const named = entries.filter(({ namespace, name }) => [name, `${namespace}/${name}`].includes(wanted));
   const [entry] = named;
   if (entry === undefined) {
+    const conflict = state.conflicts?.find(({ namespace, name }) => [name, `${namespace}/${name}`].includes(wanted));
+    if (conflict !== undefined) throw new CommandError(`--route: ${wanted} is not served: ${conflict.message}`);
     const known = entries.map(({ namespace, name }) => `${namespace}/${name}`).join(", ");
     throw new CommandError(`--route: there is no route ${wanted}; there is ${known || "none"}`);
   }

@@ -30,6 +30,14 @@ export interface Conflict {
   readonly heldUntil?: number;
 }
 
+/** Why a route does not get the place, and what helps. */
+export function conflictText({ claimant: { host, path }, holder, heldUntil }: Conflict): string {
+  const name = `${holder.namespace}/${holder.name}`;
+  return heldUntil === undefined
+    ? `${host}${path} belongs to ${name}: choose another path, or delete that route`
+    : `${host}${path} was that of ${name} and stays with its namespace until ${new Date(heldUntil).toISOString()}: wait, or choose another path`;
+}
+
 export interface ClaimDecision {
   readonly winners: readonly Claimant[];
   readonly conflicts: readonly Conflict[];

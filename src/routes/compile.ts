@@ -61,8 +61,7 @@ export const MAX_ENTRY_BYTES = 65_536;
  * A missing key does not refuse the route: the gateway then answers 503, or accepts what is left of the overlap.
  */
 export function compile(input: CompileInput): CompileResult {
-  const { presets } = input;
-  const { spec, problems } = input.validation ?? validateRoute(input.route, presets === undefined ? {} : { presets });
+  const { spec, problems } = input.validation ?? validate(input);
   if (spec === undefined) return { ok: false, problems };
   const inbound = observeKeys(spec.secretRefs, input.secrets, {
     basic: spec.verification.basic !== undefined,
@@ -83,6 +82,10 @@ export function compile(input: CompileInput): CompileResult {
       tooManyChanges: ring.tooManyChanges || signing.change?.tooManyChanges === true,
     },
   };
+}
+
+function validate({ route, presets }: CompileInput): Validation {
+  return validateRoute(route, presets === undefined ? {} : { presets });
 }
 
 /** Gives an entry its sequence number, which grows over re-installs and restores too: max(last + 1, now). */
@@ -131,12 +134,13 @@ function buildEntry(
       keepBodies: spec.retention.keepBodies,
     },
     ...(spec.deletionPolicy === "Purge" && { deletionPolicy: spec.deletionPolicy }),
-    worker: {
-      dedicated: spec.worker?.dedicated !== undefined,
-      concurrency: spec.worker?.dedicated?.concurrency ?? 500,
-    },
+    worker: compileWorker(spec.worker?.dedicated),
     destinations: spec.destinations.map((destination) => compileDestination(destination, id, input, keys.signing)),
   };
+}
+
+function compileWorker(dedicated: NonNullable<ResolvedWebhookRouteSpec["worker"]>["dedicated"]): RouteEntry["worker"] {
+  return { dedicated: dedicated !== undefined, concurrency: dedicated?.concurrency ?? 500 };
 }
 
 function compileLimits(limits: ResolvedWebhookRouteSpec["limits"]): RouteEntry["limits"] {

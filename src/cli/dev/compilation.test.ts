@@ -4,13 +4,23 @@ import { type Compilation, compileAll, serviceUrl } from "./compilation.ts";
 
 const HOUR = 3_600_000;
 const NOW = Date.UTC(2026, 0, 1);
+const NO_RINGS = { releaseKey: Buffer.alloc(32, 1), entries: new Map(), released: [], known: new Map() };
 
-function route(name: string, options: { path?: string; instance?: string } = {}): string {
-  const { path = `/${name}`, instance = "default" } = options;
+interface RouteChanges {
+  readonly path?: string;
+  readonly instance?: string;
+  readonly namespace?: string;
+  /** Value of the annotation. */
+  readonly revoke?: string;
+}
+
+function route(name: string, options: RouteChanges = {}): string {
+  const { path = `/${name}`, instance = "default", namespace = "shop", revoke } = options;
+  const annotations = revoke === undefined ? "" : `, annotations: { davit.dev/revoke-previous-at: "${revoke}" }`;
   return `
 apiVersion: davit.dev/v1alpha1
 kind: WebhookRoute
-metadata: { name: ${name}, namespace: shop }
+metadata: { name: ${name}, namespace: ${namespace}${annotations} }
 spec:
   instance: ${instance}
   exposure: { host: hooks.example.com, path: ${path} }
@@ -32,11 +42,17 @@ stringData: { secret: ${value} }
 function compileTexts(texts: readonly string[], before?: Compilation, now = NOW): Compilation {
   return compileAll({
     manifests: parseManifests([{ file: "m.yaml", text: texts.join("---") }]),
-    rings: { releaseKey: Buffer.alloc(32, 1), entries: before?.entries ?? new Map() },
+    rings: { ...NO_RINGS, ...before },
     instance: "default",
     services: new Map(),
+    claimHoldMs: 24 * HOUR,
     now,
   });
+}
+
+/** Who is served where. */
+function served({ entries }: Compilation): string[] {
+  return [...entries].map(([key, { path }]) => `${key} ${path}`);
 }
 
 function only(compilation: Compilation) {
@@ -85,14 +101,6 @@ describe("compileAll", () => {
     expect(entries.get("shop/a")?.worker).toEqual({ dedicated: true, concurrency: 7 });
   });
 
-  it("refuses two routes with one host and path, in favour of the one that is served", () => {
-    const first = compileTexts([route("b", { path: "/x" }), secret("one")]);
-    const second = compileTexts([route("a", { path: "/x" }), route("b", { path: "/x" }), secret("one")], first);
-    expect(second.errors).toEqual([
-      expect.stringContaining("WebhookRoute shop/a: spec.exposure: hooks.example.com/x is also wanted by shop/b"),
-    ]);
-  });
-
   it("leaves out routes of another instance, and says so", () => {
     const { entries, warnings } = compileTexts([route("a", { instance: "blue" }), secret("one")]);
     expect(entries.size).toBe(0);
@@ -105,14 +113,110 @@ describe("compileAll", () => {
       ["shop/orders", "http://127.0.0.1:1"],
       ["shop/ordres", "http://127.0.0.1:2"],
     ]);
-    const rings = { releaseKey: Buffer.alloc(32, 1), entries: new Map() };
-    const { warnings } = compileAll({ manifests, rings, instance: "default", services, now: NOW });
+    const input = { manifests, rings: NO_RINGS, instance: "default", services, claimHoldMs: 0, now: NOW };
+    const { warnings } = compileAll(input);
     expect(warnings).toEqual(["--service shop/ordres: no route refers to it"]);
   });
 
   it("names routes that are gone", () => {
     const first = compileTexts([route("a"), route("b"), secret("one")]);
     expect(compileTexts([route("b"), secret("one")], first).removed).toEqual(["shop/a"]);
+  });
+});
+
+describe("compileAll, when a Secret's previous keys are revoked", () => {
+  const states = (compilation: Compilation) => only(compilation).keys.map(({ state }) => state);
+  const AT = "2026-01-01T00:00:00Z";
+
+  it("ends them at once, and carries a command out once", () => {
+    const first = compileTexts([route("a"), secret("one")]);
+    const rotated = compileTexts([route("a"), secret("two")], first);
+    const revoked = compileTexts([route("a", { revoke: AT }), secret("two")], rotated);
+    expect(states(revoked)).toEqual(["current"]);
+    expect(revoked.changed).toEqual(["shop/a"]);
+    const again = compileTexts([route("a", { revoke: AT }), secret("three")], revoked);
+    expect(states(again)).toEqual(["current", "previous"]);
+    const anew = compileTexts([route("a", { revoke: "2026-01-02T00:00:00Z" }), secret("three")], again);
+    expect(states(anew)).toEqual(["current"]);
+  });
+
+  it("takes no notice of a command that is no time", () => {
+    const first = compileTexts([route("a"), secret("one")]);
+    const rotated = compileTexts([route("a", { revoke: "now" }), secret("two")], first);
+    expect(states(rotated)).toEqual(["current", "previous"]);
+  });
+});
+
+describe("compileAll, when several routes want one host and path", () => {
+  const x = (name: string, more: RouteChanges = {}) => route(name, { path: "/x", ...more });
+
+  it("serves the one that has it, and tells the other, which refuses nothing", () => {
+    const first = compileTexts([x("b"), secret("one")]);
+    const second = compileTexts([x("a"), x("b"), secret("one")], first);
+    expect(served(second)).toEqual(["shop/b /x"]);
+    expect(second.errors).toEqual([]);
+    expect(second.conflicts).toEqual([
+      {
+        namespace: "shop",
+        name: "a",
+        message: "hooks.example.com/x belongs to shop/b: choose another path, or delete that route",
+      },
+    ]);
+    expect(second.warnings).toEqual([
+      expect.stringMatching(/^shop\/a is not served: HostPathConflict: hooks\.example/),
+    ]);
+  });
+
+  it("serves the first by name of those that appear together, and of those that wait the one that came first", () => {
+    const first = compileTexts([x("m"), x("n"), secret("one")]);
+    expect(served(first)).toEqual(["shop/m /x"]);
+    const second = compileTexts([x("a"), x("m"), x("n"), secret("one")], first, NOW + HOUR);
+    const third = compileTexts([x("a"), x("n"), secret("one")], second, NOW + 2 * HOUR);
+    expect(served(third)).toEqual(["shop/n /x"]);
+    expect(third.removed).toEqual(["shop/m"]);
+  });
+
+  it("lets a route that is edited onto another's go on where it was, also beside one of another namespace that wants that", () => {
+    const first = compileTexts([x("owner"), route("mover"), secret("one")]);
+    const moved = [x("owner"), x("mover"), secret("one")];
+    const second = compileTexts(moved, first);
+    expect(served(second)).toEqual(["shop/owner /x", "shop/mover /mover"]);
+    expect(second.changed).toEqual([]);
+    expect(second.warnings).toEqual([expect.stringContaining("shop/mover goes on at the place it had")]);
+    const stranger = route("stranger", { path: "/mover", namespace: "other" });
+    const third = compileTexts([...moved, stranger], second, NOW + 100 * HOUR);
+    expect(served(third)).toEqual(["shop/owner /x", "shop/mover /mover"]);
+    const neighbour = route("neighbour", { path: "/mover" });
+    const fourth = compileTexts([...moved, neighbour], third);
+    expect(served(fourth)).toEqual(["shop/owner /x", "shop/neighbour /mover"]);
+    expect(fourth.removed).toEqual(["shop/mover"]);
+  });
+
+  it("holds the place of a route that went for its namespace, for so long as it is told", () => {
+    const stranger = x("stranger", { namespace: "other" });
+    const first = compileTexts([x("a"), secret("one")]);
+    const gone = compileTexts([stranger, secret("one")], first, NOW + HOUR);
+    expect(served(gone)).toEqual([]);
+    expect(gone.nextChangeAt).toBe(NOW + 25 * HOUR);
+    expect(gone.warnings).toContainEqual(
+      "other/stranger is not served: HostPathConflict: hooks.example.com/x was that of shop/a and stays with its namespace until 2026-01-02T01:00:00.000Z: wait, or choose another path",
+    );
+    const back = compileTexts([stranger, x("b"), secret("one")], gone, NOW + 2 * HOUR);
+    expect(served(back)).toEqual(["shop/b /x"]);
+    expect(back.released).toEqual([]);
+    const later = compileTexts([stranger], gone, NOW + 25 * HOUR);
+    expect(served(later)).toEqual(["other/stranger /x"]);
+  });
+
+  it("holds the place that a route has left by moving away", () => {
+    const first = compileTexts([x("a"), secret("one")]);
+    const moved = compileTexts([route("a"), secret("one")], first);
+    expect(moved.released).toEqual([
+      { namespace: "shop", name: "a", host: "hooks.example.com", path: "/x", releasedAt: NOW },
+    ]);
+    expect(served(compileTexts([route("a"), x("b", { namespace: "other" }), secret("one")], moved))).toEqual([
+      "shop/a /a",
+    ]);
   });
 });
 

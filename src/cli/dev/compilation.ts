@@ -5,9 +5,11 @@ import {
   type RouteManifest,
 } from "../../api/manifests.ts";
 import { devUid } from "../../api/names.ts";
+import type { Problem } from "../../api/problem.ts";
 import { compile, type CompileResult, sameEntry, type ServiceTarget, stamp } from "../../routes/compile.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
-import { placeConflicts } from "../place-conflicts.ts";
+import { withoutPreviousKeys, revokeCommand } from "../../routes/revocation.ts";
+import { decidePlaces, type DevConflict, type KnownRoute, type Places } from "./places.ts";
 import type { Rings } from "./rings.ts";
 
 /** `ns/name` → URL to use instead, from `--service`. */
@@ -15,9 +17,11 @@ export type ServiceOverrides = ReadonlyMap<string, string>;
 
 export interface CompilationInput {
   readonly manifests: Manifests;
-  readonly rings: Pick<Rings, "releaseKey" | "entries">;
+  readonly rings: Omit<Rings, "removed">;
   readonly instance: string;
   readonly services: ServiceOverrides;
+  /** How long the place of a route that went is held for its namespace, ms. */
+  readonly claimHoldMs: number;
   /** Unix ms. */
   readonly now: number;
 }
@@ -27,7 +31,13 @@ export interface Compilation {
   readonly entries: ReadonlyMap<string, RouteEntry>;
   /** Names of entries that differ from those published. */
   readonly changed: readonly string[];
+  /** Published, and not to be served any more. */
   readonly removed: readonly string[];
+  /** Routes that do not get the place they want. They are told of, and refuse nothing. */
+  readonly conflicts: readonly DevConflict[];
+  /** To remember for the next time: claims on places at which nothing is served, and each route of a manifest by `namespace/name`. */
+  readonly released: Rings["released"];
+  readonly known: Rings["known"];
   /** One line each. Not empty: nothing of this compilation may be served. */
   readonly errors: readonly string[];
   readonly warnings: readonly string[];
@@ -37,63 +47,134 @@ export interface Compilation {
 
 /** Compiles all manifests as the controller would, with the entries published last as the state of the key rings. Pure. */
 export function compileAll(input: CompilationInput): Compilation {
-  const { manifests, rings } = input;
+  const { manifests, rings, now } = input;
   const mine = manifests.routes.filter(({ spec }) => spec.instance === input.instance);
-  const others = manifests.routes.filter(({ spec }) => spec.instance !== input.instance);
-  const entries = new Map<string, RouteEntry>();
-  const problems: ManifestProblem[] = [...manifests.problems, ...placeConflicts(mine, [...rings.entries.values()])];
-  const warnings = others.map(
-    ({ namespace, name, spec }) => `${namespace}/${name}: is of instance ${spec.instance}, which this is not; left out`,
+  const seen = new Map(
+    mine.map((manifest) => [keyOf(manifest), rings.known.get(keyOf(manifest)) ?? { createdAt: now }]),
   );
-  warnings.push(...unusedServices(manifests, input.services));
-  const times: number[] = [];
-  let seq = Math.max(0, ...[...rings.entries.values()].map((entry) => entry.seq));
-  for (const manifest of mine) {
-    const key = `${manifest.namespace}/${manifest.name}`;
-    const published = rings.entries.get(key);
-    const result = compileOne(manifest, published, input);
-    const { file, kind, namespace, name } = manifest;
-    if (!result.ok) {
-      problems.push(...result.problems.map((problem) => ({ file, kind, namespace, name, problem })));
-      continue;
-    }
-    warnings.push(...handlerWarnings(result.entry), ...workerWarnings(manifest));
-    warnings.push(...result.unresolved.map(({ path, message }) => `${key}: ${path}: ${message}`));
-    if (result.rotation.tooManyChanges)
-      warnings.push(`${key}: more than 5 keys; the oldest previous ones were dropped`);
-    if (result.rotation.nextChangeAt !== undefined) times.push(result.rotation.nextChangeAt);
-    if (published !== undefined && sameEntry(result.entry, published)) entries.set(key, published);
-    else {
-      const next = stamp(result.entry, seq, input.now);
-      seq = next.seq;
-      entries.set(key, next);
-    }
-  }
+  const places = decidePlaces({
+    routes: mine,
+    published: rings.entries,
+    released: rings.released,
+    known: seen,
+    now,
+    holdMs: input.claimHoldMs,
+  });
+  const { entries, known, problems, warnings, times } = compileRoutes(mine, places, input);
+  if (places.nextChangeAt !== undefined) times.push(places.nextChangeAt);
+  const all = [...manifests.problems, ...problems];
   return {
     entries,
     changed: [...entries].filter(([key, entry]) => entry !== rings.entries.get(key)).map(([key]) => key),
     removed: [...rings.entries.keys()].filter((key) => !entries.has(key)),
-    errors: problems.filter(isError).map(formatManifestProblem),
-    warnings: [...problems.filter((problem) => !isError(problem)).map(formatManifestProblem), ...warnings],
+    conflicts: places.conflicts,
+    released: places.released,
+    known: new Map([...seen, ...known]),
+    errors: all.filter(isError).map(formatManifestProblem),
+    warnings: [
+      ...all.filter((problem) => !isError(problem)).map(formatManifestProblem),
+      ...otherInstances(input),
+      ...unusedServices(manifests, input.services),
+      ...conflictWarnings(places),
+      ...warnings,
+    ],
     ...(times.length > 0 && { nextChangeAt: Math.min(...times) }),
   };
 }
 
+/** Compiles those that have a place; the others stay as they were published, or are left out. */
+function compileRoutes(mine: readonly RouteManifest[], { winners, kept }: Places, input: CompilationInput) {
+  const { entries: before } = input.rings;
+  const entries = new Map<string, RouteEntry>();
+  const known = new Map<string, KnownRoute>();
+  const problems: ManifestProblem[] = [];
+  const warnings: string[] = [];
+  const times: number[] = [];
+  let seq = Math.max(0, ...[...before.values()].map((entry) => entry.seq));
+  for (const manifest of mine) {
+    const key = keyOf(manifest);
+    const published = before.get(key);
+    if (published !== undefined && kept.has(key)) entries.set(key, published);
+    if (!winners.has(key)) continue;
+    const { result, handled } = compileOne(manifest, published, input);
+    if (!result.ok) {
+      problems.push(...result.problems.map((problem) => problemOf(manifest, problem)));
+      continue;
+    }
+    if (handled !== undefined) known.set(key, handled);
+    warnings.push(...routeWarnings(manifest, result));
+    if (result.rotation.nextChangeAt !== undefined) times.push(result.rotation.nextChangeAt);
+    const entry = stamped(result.entry, published, { seq, now: input.now });
+    seq = Math.max(seq, entry.seq);
+    entries.set(key, entry);
+  }
+  return { entries, known, problems, warnings, times };
+}
+
+/** What was published when that says the same, else with a sequence number of its own. */
+function stamped(
+  entry: RouteEntry,
+  published: RouteEntry | undefined,
+  last: { readonly seq: number; readonly now: number },
+): RouteEntry {
+  return published !== undefined && sameEntry(entry, published) ? published : stamp(entry, last.seq, last.now);
+}
+
+function problemOf({ file, kind, namespace, name }: RouteManifest, problem: Problem): ManifestProblem {
+  return { file, kind, namespace, name, problem };
+}
+
+function keyOf({ namespace, name }: RouteManifest): string {
+  return `${namespace}/${name}`;
+}
+
+/** `handled`: what is to be remembered once a command of the route is carried out with this. */
 function compileOne(
-  { route, namespace }: RouteManifest,
+  manifest: RouteManifest,
   published: RouteEntry | undefined,
   { manifests, rings, instance, services, now }: CompilationInput,
-): CompileResult {
-  return compile({
+): { readonly result: CompileResult; readonly handled?: KnownRoute } {
+  const { route, namespace } = manifest;
+  const { createdAt = now, revokedAt } = rings.known.get(keyOf(manifest)) ?? {};
+  const command = revokeCommand(route.metadata.annotations, revokedAt);
+  const base = command !== undefined && published !== undefined ? withoutPreviousKeys(published) : published;
+  const result = compile({
     route,
     namespace,
     namespaceUid: devUid(instance, "Namespace", "", namespace),
     secrets: manifests.secrets.get(namespace) ?? new Map(),
-    ...(published && { published }),
+    ...(base && { published: base }),
     now,
     releaseKey: rings.releaseKey,
     serviceUrl: (service) => serviceUrl(service, services),
   });
+  return command === undefined ? { result } : { result, handled: { createdAt, revokedAt: command } };
+}
+
+function otherInstances({ manifests, instance }: CompilationInput): string[] {
+  return manifests.routes
+    .filter(({ spec }) => spec.instance !== instance)
+    .map((manifest) => `${keyOf(manifest)}: is of instance ${manifest.spec.instance}, which this is not; left out`);
+}
+
+function conflictWarnings({ conflicts, kept }: Places): string[] {
+  return conflicts.map(({ namespace, name, message }) => {
+    const what = kept.has(`${namespace}/${name}`) ? "goes on at the place it had" : "is not served";
+    return `${namespace}/${name} ${what}: HostPathConflict: ${message}`;
+  });
+}
+
+function routeWarnings(
+  manifest: RouteManifest,
+  { entry, unresolved, rotation }: Extract<CompileResult, { readonly ok: true }>,
+): string[] {
+  const key = keyOf(manifest);
+  return [
+    ...handlerWarnings(entry),
+    ...workerWarnings(manifest),
+    ...unresolved.map(({ path, message }) => `${key}: ${path}: ${message}`),
+    ...(rotation.tooManyChanges ? [`${key}: more than 5 keys; the oldest previous ones were dropped`] : []),
+  ];
 }
 
 /** Handlers run in an image of the user's own, which takes a cluster. */

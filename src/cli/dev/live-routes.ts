@@ -11,8 +11,10 @@ export interface LiveRoutesOptions {
   readonly dir: string;
   readonly instance: string;
   readonly services: ServiceOverrides;
+  /** See `CompilationInput`. */
+  readonly claimHoldMs: number;
   /** Takes over what is to be served from now on. */
-  readonly serve: (entries: readonly RouteEntry[]) => Promise<void>;
+  readonly serve: (entries: readonly RouteEntry[], conflicts: Compilation["conflicts"]) => Promise<void>;
   /** Puts the events of removed routes on their shelves, and takes up those of the others. */
   readonly shelve: (entries: Rings["entries"], removed: Rings["removed"]) => Promise<ShelfNews>;
   readonly say: (line: string) => void;
@@ -49,9 +51,9 @@ export class LiveRoutes {
    * @throws ManifestPathError
    */
   async compile(): Promise<Compilation> {
-    const { paths, instance, services } = this.#options;
+    const { paths, instance, services, claimHoldMs } = this.#options;
     const manifests = await loadManifests(paths);
-    return compileAll({ manifests, rings: this.#rings, instance, services, now: Date.now() });
+    return compileAll({ manifests, rings: this.#rings, instance, services, claimHoldMs, now: Date.now() });
   }
 
   /**
@@ -60,15 +62,15 @@ export class LiveRoutes {
    */
   async publish(compilation: Compilation): Promise<ShelfNews["byRoute"]> {
     const { dir, serve } = this.#options;
-    const { entries, removed } = compilation;
+    const { entries, removed, conflicts, released, known } = compilation;
     const gone = new Map([...this.#rings.removed].filter(([key]) => !entries.has(key)));
     for (const key of removed) {
       const entry = this.#rings.entries.get(key);
-      if (entry !== undefined) gone.set(key, entry);
+      if (entry !== undefined) gone.set(key, known.has(key) ? retained(entry) : entry);
     }
-    this.#rings = { ...this.#rings, entries, removed: gone };
+    this.#rings = { ...this.#rings, entries, removed: gone, released, known };
     writeRings(dir, this.#rings);
-    await serve([...entries.values()]);
+    await serve([...entries.values()], conflicts);
     this.#lookAgainAt(compilation.nextChangeAt);
     return this.#shelve(new Set(removed));
   }
@@ -155,6 +157,12 @@ export class LiveRoutes {
     this.#timer = setTimeout(() => this.#look(), Math.min(MAX_TIMER_MS, Math.max(1, time - Date.now() + 1)));
     this.#timer.unref();
   }
+}
+
+/** A route that lost its place is not deleted: its events wait for it on the shelf, whatever its `deletionPolicy`. */
+function retained(entry: RouteEntry): RouteEntry {
+  const { deletionPolicy, ...others } = entry;
+  return deletionPolicy === "Purge" ? others : entry;
 }
 
 function keysOf(entry: RouteEntry | undefined): string {

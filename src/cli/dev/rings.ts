@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Claim } from "../../routes/claims.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
+import type { KnownRoute } from "./places.ts";
 
 /** What must outlive the process: the previous keys of a rotation exist nowhere else. */
 export interface Rings {
@@ -11,6 +13,10 @@ export interface Rings {
   readonly entries: ReadonlyMap<string, RouteEntry>;
   /** Routes that are gone, by `namespace/name`, whose events are not all on their shelf yet. */
   readonly removed: ReadonlyMap<string, RouteEntry>;
+  /** Claims on places at which nothing is served: held for the namespace of the route that went. */
+  readonly released: readonly Claim[];
+  /** Every route of the manifests, by `namespace/name`. */
+  readonly known: ReadonlyMap<string, KnownRoute>;
 }
 
 interface Stored {
@@ -18,6 +24,8 @@ interface Stored {
   readonly entries: readonly RouteEntry[];
   /** Absent in files of earlier versions. */
   readonly removed?: readonly RouteEntry[];
+  readonly released?: readonly Claim[];
+  readonly known?: Readonly<Record<string, KnownRoute>>;
 }
 
 const FILE = "rings.json";
@@ -36,15 +44,19 @@ export function readRings(dir: string): Rings {
     releaseKey: Buffer.from(stored.releaseKey, "base64"),
     entries: byName(stored.entries),
     removed: byName(stored.removed ?? []),
+    released: stored.released ?? [],
+    known: new Map(Object.entries(stored.known ?? {})),
   };
 }
 
 /** Writes `rings.json` (0600), whole or not at all. */
-export function writeRings(dir: string, { releaseKey, entries, removed }: Rings): void {
+export function writeRings(dir: string, { releaseKey, entries, removed, released, known }: Rings): void {
   const stored: Stored = {
     releaseKey: releaseKey.toString("base64"),
     entries: [...entries.values()],
     removed: [...removed.values()],
+    released,
+    known: Object.fromEntries(known),
   };
   const draft = join(dir, `${FILE}.new`);
   writeFileSync(draft, `${JSON.stringify(stored, undefined, 2)}\n`, { mode: 0o600 });

@@ -23,6 +23,8 @@ export interface DevOptions {
   readonly port: number;
   readonly adminPort: number;
   readonly services: ServiceOverrides;
+  /** How long the place of a route that went is held for its namespace, ms. */
+  readonly claimHoldMs: number;
   /** `undefined`: a temporary one, removed at the end. */
   readonly dataDir: string | undefined;
   /** `undefined`: an embedded Redis. */
@@ -107,15 +109,17 @@ async function start(options: DevOptions, surroundings: Surroundings): Promise<R
     dir: directory.path,
     instance: options.instance,
     services: options.services,
+    claimHoldMs: options.claimHoldMs,
     say: (line) => io.stderr.write(`${line}\n`),
     shelve: async (entries, removed) => {
       if (chain === undefined) return { active: new Set(removed.keys()), byRoute: new Map(), lines: [] };
       return chain.shelve(entries, removed);
     },
-    serve: async (entries) => {
+    serve: async (entries, conflicts) => {
       await chain?.apply(served(entries));
       directory.update({
         routes: entries.map(({ namespace, name, route, host, path }) => ({ namespace, name, route, host, path })),
+        conflicts,
       });
     },
   });

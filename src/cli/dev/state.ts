@@ -1,6 +1,7 @@
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CommandError } from "../command.ts";
+import type { DevConflict } from "./places.ts";
 
 /** A route as other commands need it to name what lies in custody. */
 export interface DevRoute {
@@ -23,6 +24,8 @@ export interface DevState {
   readonly gateway?: string;
   readonly admin?: string;
   readonly routes: readonly DevRoute[];
+  /** Routes that do not get the place they want. */
+  readonly conflicts?: readonly DevConflict[];
 }
 
 const FILE = "dev.json";

@@ -1,8 +1,9 @@
-import { entrySecretName, REVOKE_ANNOTATION } from "../../api/names.ts";
+import { entrySecretName } from "../../api/names.ts";
 import type { Live } from "../../kube/objects.ts";
 import type { ReconcileResult } from "../../runtime/reconcile.ts";
-import type { ClaimDecision } from "../../routes/claims.ts";
+import { type ClaimDecision, conflictText } from "../../routes/claims.ts";
 import { published as publicationOf } from "../../routes/publication.ts";
+import { revokeCommand } from "../../routes/revocation.ts";
 import { signingKeysOf } from "../../routes/signing-keys.ts";
 import { type Assessment, assess, claimantOf, invalid, manifestOf } from "./assessment.ts";
 import { closed, baseOf, draftEntry, type Drafted, type DraftInput } from "./draft.ts";
@@ -85,7 +86,7 @@ export class RouteReconciler {
       return { requeueAfterMs: SYNC_POLL_MS };
     }
     const found = reading.secrets;
-    const revokeAt = commandOf(route);
+    const revokeAt = revokeCommand(route.metadata.annotations, route.status?.lastHandled?.revokePreviousAt);
     const revoke = revokeAt !== undefined;
     const outcome = await this.#publish(subject, assessment, (now) => ({
       route: manifestOf(route),
@@ -135,13 +136,7 @@ export class RouteReconciler {
     const { namespace, name } = route.metadata;
     const mine = conflicts.find(({ claimant }) => claimant.namespace === namespace && claimant.name === name);
     if (mine === undefined) return undefined;
-    const until = mine.heldUntil === undefined ? "" : ` until ${new Date(mine.heldUntil).toISOString()}`;
-    const holder = `${mine.holder.namespace}/${mine.holder.name}`;
-    const message =
-      mine.heldUntil === undefined
-        ? `${host}${path} belongs to ${holder}: choose another path, or delete that route`
-        : `${host}${path} was that of ${holder} and stays with its namespace${until}: wait, or choose another path`;
-    return { refusal: { reason: "HostPathConflict", message }, retryAt: mine.heldUntil };
+    return { refusal: { reason: "HostPathConflict", message: conflictText(mine) }, retryAt: mine.heldUntil };
   }
 
   #decide(place: string, now: number): ClaimDecision {
@@ -224,14 +219,6 @@ export class RouteReconciler {
       message: `Davit may not work in namespace ${namespace}: add it to rbac.namespaces of the release, or run: kubectl create rolebinding ${release}-tenant --namespace ${namespace} --clusterrole ${release}-tenant --serviceaccount ${this.#operator.config.namespace}:${release}-controller`,
     };
   }
-}
-
-/** The command to end previous keys that was not carried out yet; `undefined` also for one that is no time. */
-function commandOf({ metadata, status }: Live<RouteObject>): string | undefined {
-  const at = metadata.annotations?.[REVOKE_ANNOTATION];
-  return at === undefined || at === status?.lastHandled?.revokePreviousAt || Number.isNaN(Date.parse(at))
-    ? undefined
-    : at;
 }
 
 function tooNew(): Refusal {
