@@ -2,8 +2,6 @@ import { defineConfig } from "vitest/config";
 import { missingForCluster } from "./test/support/control-plane/binaries.ts";
 import { missingForHelm } from "./tools/helm/helm.ts";
 
-/** Those that render the chart. */
-const CHART_TESTS = ["test/chart/templates.test.ts", "test/chart/bundled-redis.test.ts"];
 const TIMEOUTS = { testTimeout: 60_000, hookTimeout: 60_000 };
 
 /** Whether tests can run that need something; if not, they are left out, except in CI, where that is a failure. */
@@ -40,7 +38,7 @@ export default defineConfig({
         test: {
           name: "integration",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/cluster/**", ...(canRun("CHART", missingForHelm()) ? [] : CHART_TESTS)],
+          exclude: ["test/cluster/**", ...(canRun("CHART", missingForHelm()) ? [] : ["test/chart/**"])],
           environment: "node",
           ...TIMEOUTS,
           fileParallelism: false,

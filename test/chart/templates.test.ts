@@ -94,9 +94,9 @@ describe("the chart", () => {
     const objects = await renderChart({ values: { redis: { bundled: { credentialsSecretName: "own" } } } });
     expect(objects.filter(({ kind }) => kind === "Secret")).toEqual([]);
     const workloads = objects.filter((object) => object["spec"]?.template !== undefined);
-    const secrets = workloads.flatMap((object) => object["spec"].template.spec.volumes as KubeObject[]);
-    const names = secrets.flatMap(({ secret }) => (secret === undefined ? [] : [secret.secretName]));
-    expect(names).toEqual(["own", "own", "own"]);
+    const volumes = workloads.flatMap((object) => object["spec"].template.spec.volumes as KubeObject[]);
+    const mounted = volumes.flatMap(({ secret }) => (secret === undefined ? [] : [secret.secretName]));
+    expect(mounted).toEqual(["own", "own", "own"]);
   });
 
   it("renders names of the release alone, so that two releases can stand side by side", async () => {
