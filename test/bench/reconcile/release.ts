@@ -96,10 +96,10 @@ export class BenchRelease {
         ...settings,
       },
     };
-    const env = { NODE_ENV: "production", NODE_OPTIONS: HEAP };
-    const process = new RoleProcess(role, this.#file(`${role}.yaml`, JSON.stringify(config)), env, this.#main);
-    this.#running.push(process);
-    return process;
+    const env = { NODE_ENV: "production", NODE_OPTIONS: `${HEAP} ${process.env["NODE_OPTIONS"] ?? ""}` };
+    const running = new RoleProcess(role, this.#file(`${role}.yaml`, JSON.stringify(config)), env, this.#main);
+    this.#running.push(running);
+    return running;
   }
 
   #file(name: string, content: string): string {
