@@ -5,6 +5,7 @@ import type { ShelfKeeper, ShelfRound } from "../../controllers/webhook-route/sh
 import { scopeKey, scopeOfRoute } from "../../controllers/webhook-route/worker-scope.ts";
 import { keepShelves, type ShelvesReport } from "../../custody/keep-shelves.ts";
 import type { RedisStore } from "../../custody/redis/store.ts";
+import { NotLeaderError } from "../../kube/fence.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
 import { BacklogMonitor } from "../../gateway/backlog.ts";
 import { sleep, systemTimers } from "../../lib/timers.ts";
@@ -69,6 +70,8 @@ export class Custody implements Observations, ShelfKeeper {
     }
     this.#backlog.update([]);
     this.#backlog.stop();
+    // The next leader shows them.
+    for (const labels of [...this.#orphans.values()].flat()) this.#options.metrics.orphanedEvents.remove(labels);
   }
 
   async keep(round: ShelfRound, signal: AbortSignal): Promise<number | undefined> {
@@ -81,10 +84,18 @@ export class Custody implements Observations, ShelfKeeper {
       retentionMs: config.controller.orphanRetentionMs,
       mayWrite: () => isLeader() && !signal.aborted,
     });
+    // A round that was cut short has not done all that was asked.
+    signal.throwIfAborted();
+    if (!isLeader()) throw new NotLeaderError();
     this.#show(namespace, report);
     for (const one of report.purged) tellPurge(this.#options, { ...one, namespace, isAsked: purge.has(one.route) });
     if (report.active.length > 0) return ACTIVE_AGAIN_MS;
     return report.orphans.length > 0 || deleted.length > 0 ? SHELVES_AGAIN_MS : undefined;
+  }
+
+  async retireQueue(namespace: string, route: string): Promise<void> {
+    const { store, config, isLeader } = this.#options;
+    if (isLeader()) await store.retireTickets({ instance: config.instance, namespace }, route);
   }
 
   async namespaces(): Promise<readonly string[]> {

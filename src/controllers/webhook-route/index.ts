@@ -173,7 +173,10 @@ export class WebhookRouteControllers {
       routes: new RouteIndex(),
       unreached: new Map(),
       redisAccess: this.#options.redisAccess,
-      ...(shelves && { shelved: new Set<string>() }),
+      ...(shelves && {
+        shelved: new Set<string>(),
+        retireQueue: (home: string, route: string) => shelves.retireQueue(home, route),
+      }),
       namespace: (name) => this.watches.namespaces.store.get(name),
       secrets: new TenantSecrets({ metadata: this.watches.tenantSecrets, client: secrets }),
       publisher: new Publisher({ secrets, publications, clock, instance: config.instance, namespace }),

@@ -62,6 +62,8 @@ export interface Operator {
   /** Routes that are published and not yet served by every gateway: key → `seq`. */
   readonly unreached: Map<string, number>;
   readonly observations: Observations;
+  /** Removes the tickets of workers of one route, by its key, once they are gone. Absent: they stay. */
+  readonly retireQueue?: ((namespace: string, route: string) => Promise<void>) | undefined;
   /** Only with Redis users `Provisioned`. */
   readonly redisAccess?: Pick<RedisAccess, "problem"> | undefined;
   /** Released claims whose route's events are on their shelf, or purged. Absent: nothing is shelved. See `isShelved`. */

@@ -25,6 +25,8 @@ export interface ShelfKeeper {
    * @throws when the store did not do all of it
    */
   keep(round: ShelfRound, signal: AbortSignal): Promise<number | undefined>;
+  /** Removes the tickets of a route's own workers, which are gone. @param route its key */
+  retireQueue(namespace: string, route: string): Promise<void>;
   /** Namespaces in which there is something on a shelf. */
   namespaces(): Promise<readonly string[]>;
 }

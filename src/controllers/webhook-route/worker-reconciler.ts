@@ -1,4 +1,4 @@
-import { entrySecretName, type WorkerScope } from "../../api/names.ts";
+import { entrySecretName, routeKey, type WorkerScope } from "../../api/names.ts";
 import { DEPLOYMENTS } from "../../kube/core-types.ts";
 import { type Live, refOf } from "../../kube/objects.ts";
 import type { ReconcileResult } from "../../runtime/reconcile.ts";
@@ -9,6 +9,7 @@ import { childScope } from "./child-scope.ts";
 import type { DesiredObject } from "./desired-object.ts";
 import type { Operator } from "./operator.ts";
 import { entryIn } from "./publications.ts";
+import { QueueRetirement } from "./queue-retirement.ts";
 import { HAND_OVER_MANAGER, handOverPatch, liveReplicas, type ReplicaPlan, replicaPlan } from "./replica-plan.ts";
 import { type RouteObject, signingRef } from "./route-index.ts";
 import { WEBHOOK_ROUTES } from "./route-types.ts";
@@ -25,9 +26,12 @@ const SYNC_POLL_MS = 200;
 /** Makes the workers of one scope so: a namespace's shared ones, or those of a route with `worker.dedicated`. */
 export class WorkerReconciler {
   readonly #operator: Operator;
+  readonly #queues: QueueRetirement | undefined;
 
   constructor(operator: Operator) {
+    const { retireQueue, clock } = operator;
     this.#operator = operator;
+    this.#queues = retireQueue && new QueueRetirement({ retire: retireQueue, now: () => clock.monotonic() });
   }
 
   /** @param key of `scopeKey` */
@@ -43,6 +47,7 @@ export class WorkerReconciler {
     if (state === "Refused") return {};
     const routes = this.#routesOf(scope);
     if (routes.length === 0) return this.#remove(scope, signal);
+    this.#queues?.present(key);
     return this.#apply(scope, routes, signal);
   }
 
@@ -85,10 +90,22 @@ export class WorkerReconciler {
   /** Workers without routes go, when the API server confirms that there is none. */
   async #remove(scope: WorkerScope, signal: AbortSignal): Promise<ReconcileResult> {
     const children = this.#childrenOf(scope);
-    if (children.length === 0 || this.#isAwaited(scope)) return {};
+    if (this.#isAwaited(scope)) return {};
+    if (children.length === 0) return this.#retireQueue(scope);
     if (await this.#mayHaveRoutes(scope, signal)) return { requeueAfterMs: 1_000 };
     for (const { kind, object } of children) await this.#operator.children.remove(kind, object, signal);
     return {};
+  }
+
+  /** Tickets of a route's own workers that are gone. Its key is known as long as its namespace is, or its claim. */
+  async #retireQueue(scope: WorkerScope): Promise<ReconcileResult> {
+    if (!("route" in scope) || this.#queues === undefined) return {};
+    const key = scopeKey(scope);
+    const { namespace, route: name } = scope;
+    const [published] = this.#operator.publications.ofRoute(key);
+    const uid = published?.namespaceUid ?? this.#operator.namespace(namespace)?.metadata.uid;
+    if (uid === undefined) return {};
+    return this.#queues.missing({ key, namespace, route: routeKey(uid, name) });
   }
 
   /** A route that is not published yet may be about to need these workers, and comes back here when it is. */
