@@ -9,6 +9,8 @@ set -euo pipefail
 name=$1 context=$2 out=$(realpath -m "$3"); shift 3
 b() { buildah --root "$KNODE_CACHE/buildah" --runroot "$KNODE_CACHE/buildah-run" --storage-driver overlay "$@"; }
 mkdir -p "$KNODE_CACHE/buildah" "$(dirname "$out")"
+# Layers of past builds pile up; a build that starts from bases can do without them.
+if [ -n "${BASES:-}" ] && [ "$(du -sm "$KNODE_CACHE/buildah" | cut -f1)" -gt 4096 ]; then rm -rf "$KNODE_CACHE"/buildah*; mkdir -p "$KNODE_CACHE/buildah"; fi
 for t in ${BASES:-}; do b pull --quiet "oci-archive:$t" >/dev/null; done
 mounts=()
 home=/root   # of RUN's user in the image
