@@ -18,6 +18,8 @@ const PAGE = 500;
 export class BacklogMonitor {
   readonly #options: BacklogMonitorOptions;
   #routes: readonly RouteEntry[] = [];
+  /** The same, to look one up. */
+  #known: ReadonlySet<RouteEntry> = new Set();
   #byRoute = new Map<string, number>();
   #shows = true;
   #timer: NodeJS.Timeout | undefined;
@@ -31,6 +33,7 @@ export class BacklogMonitor {
     const names = new Set(routes.map(nameOf));
     for (const entry of this.#routes) if (!names.has(nameOf(entry))) this.#forget(entry);
     this.#routes = routes;
+    this.#known = new Set(routes);
   }
 
   /** Events of a route that are not final yet, as last seen. */
@@ -56,14 +59,14 @@ export class BacklogMonitor {
     const routes = this.#routes;
     this.#decideWhoShows();
     const byRoute = new Map<string, number>();
-    for (const namespace of new Set(routes.map((entry) => entry.namespace))) {
-      const entries = routes.filter((entry) => entry.namespace === namespace);
+    for (const [namespace, entries] of byNamespace(routes)) {
       const ids = entries.flatMap(({ destinations }) => destinations.map(({ id }) => id));
       const stats = await this.#stats(namespace, ids).catch(() => undefined);
       for (const entry of entries) {
         const sum = stats && add(entry.destinations.flatMap(({ id }) => stats.get(id) ?? []));
         byRoute.set(entry.route, sum ? sum.waiting + sum.active + sum.delayed : this.of(entry.route));
-        if (sum) this.#show(entry, sum);
+        // Not for a route that went while we asked: its series would stay for ever.
+        if (sum && this.#shows && this.#known.has(entry)) this.#show(entry, sum);
       }
     }
     this.#byRoute = byRoute;
@@ -85,8 +88,6 @@ export class BacklogMonitor {
   }
 
   #show(entry: RouteEntry, sum: Backlog): void {
-    // Not for a route that went while we asked: its series would stay for ever.
-    if (!this.#shows || !this.#routes.includes(entry)) return;
     const { namespace, name: route } = entry;
     const { queueEvents, queueOldestAge } = this.#options.metrics;
     for (const state of ["waiting", "active", "delayed", "dead"] as const) {
@@ -116,6 +117,16 @@ function add(all: readonly Backlog[]): Backlog {
     sum.oldestDelayedSeconds = Math.max(sum.oldestDelayedSeconds, one.oldestDelayedSeconds);
   }
   return sum;
+}
+
+function byNamespace(routes: readonly RouteEntry[]): ReadonlyMap<string, RouteEntry[]> {
+  const groups = new Map<string, RouteEntry[]>();
+  for (const entry of routes) {
+    const group = groups.get(entry.namespace);
+    if (group === undefined) groups.set(entry.namespace, [entry]);
+    else group.push(entry);
+  }
+  return groups;
 }
 
 function nameOf({ namespace, name }: RouteEntry): string {
