@@ -8,6 +8,7 @@ import { rolloutTests } from "./rollout-tests.ts";
 import { rotationTests } from "./rotation-tests.ts";
 import { statusTests } from "./status-tests.ts";
 import { stoppedTests } from "./stopped-tests.ts";
+import { suitesTests } from "./suites-tests.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
@@ -27,6 +28,7 @@ afterAll(() => release?.stop());
 statusTests(() => release, admission);
 rotationTests(() => release);
 claimsTests(() => release);
+suitesTests(() => release);
 childrenTests(() => release);
 deletionTests(() => release);
 stoppedTests(() => release);

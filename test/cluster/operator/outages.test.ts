@@ -1,6 +1,5 @@
 import { vi } from "vitest";
 import { sharedCluster } from "../../support/cluster.ts";
-import { leadershipTests } from "./leadership-tests.ts";
 import { outageTests } from "./outage-tests.ts";
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
@@ -9,4 +8,3 @@ vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
 const cluster = sharedCluster();
 
 outageTests(cluster);
-leadershipTests(cluster);

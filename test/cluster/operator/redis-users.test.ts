@@ -28,9 +28,9 @@ describe.concurrent("Redis users", () => {
     const { id } = await shop.post("orders");
     await becomes(() => shop.deliveredTo("orders"), [id]);
     const name = provisionedRedisSecretName(provisioned.instance);
-    const { data } = (await cluster.admin.get(`/api/v1/namespaces/${shop.namespace}/secrets/${name}`)) as {
-      data: { url: string };
-    };
+    const { data } = await cluster.admin.get<{ data: { url: string } }>(
+      `/api/v1/namespaces/${shop.namespace}/secrets/${name}`,
+    );
     const url = new URL(Buffer.from(data.url, "base64").toString());
     expect(url.username).toBe(`davit_${provisioned.instance}_worker_${shop.namespace}`);
   });

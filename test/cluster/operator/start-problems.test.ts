@@ -118,7 +118,9 @@ describe("a controller says once, and what to do about it, that", () => {
   test("the API server is too old", async () => {
     const { version } = fake;
     fake.version = { major: "1", minor: "29", gitVersion: "v1.29.7" };
-    await complains(start(asFake()), /API server is v1\.29\.7, but Davit needs Kubernetes 1\.30 or later: upgrade/);
+    const running = start(asFake());
+    await complains(running, /API server is v1\.29\.7, but Davit needs Kubernetes 1\.30 or later: upgrade/);
+    expect(running.child.exitCode).toBeNull();
     fake.version = version;
   });
 });
