@@ -139,5 +139,7 @@ export interface RouteEntry {
   /** What happens to its events when the route is deleted. Absent: they are kept on a shelf for a while. */
   readonly deletionPolicy?: "Purge";
   readonly worker: { readonly dedicated: boolean; readonly concurrency: number };
+  /** The command to end previous keys that was carried out last (`davit.dev/revoke-previous-at`). */
+  readonly revokedAt?: string;
   readonly destinations: readonly DestinationEntry[];
 }

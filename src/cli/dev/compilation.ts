@@ -8,7 +8,7 @@ import { devUid } from "../../api/names.ts";
 import type { Problem } from "../../api/problem.ts";
 import { compile, type CompileResult, sameEntry, type ServiceTarget, stamp } from "../../routes/compile.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
-import { withoutPreviousKeys, revokeCommand } from "../../routes/revocation.ts";
+import { isRevocationDue, revokeCommand, withoutPreviousKeys, withRevocation } from "../../routes/revocation.ts";
 import { decidePlaces, type DevConflict, type KnownRoute, type Places } from "./places.ts";
 import type { Rings } from "./rings.ts";
 
@@ -49,18 +49,18 @@ export interface Compilation {
 export function compileAll(input: CompilationInput): Compilation {
   const { manifests, rings, now } = input;
   const mine = manifests.routes.filter(({ spec }) => spec.instance === input.instance);
-  const seen = new Map(
+  const known: ReadonlyMap<string, KnownRoute> = new Map(
     mine.map((manifest) => [keyOf(manifest), rings.known.get(keyOf(manifest)) ?? { createdAt: now }]),
   );
   const places = decidePlaces({
     routes: mine,
     published: rings.entries,
     released: rings.released,
-    known: seen,
+    known,
     now,
     holdMs: input.claimHoldMs,
   });
-  const { entries, known, problems, warnings, times } = compileRoutes(mine, places, input);
+  const { entries, problems, warnings, times } = compileRoutes(mine, places, input);
   if (places.nextChangeAt !== undefined) times.push(places.nextChangeAt);
   const all = [...manifests.problems, ...problems];
   return {
@@ -69,7 +69,7 @@ export function compileAll(input: CompilationInput): Compilation {
     removed: [...rings.entries.keys()].filter((key) => !entries.has(key)),
     conflicts: places.conflicts,
     released: places.released,
-    known: new Map([...seen, ...known]),
+    known,
     errors: all.filter(isError).map(formatManifestProblem),
     warnings: [
       ...all.filter((problem) => !isError(problem)).map(formatManifestProblem),
@@ -86,7 +86,6 @@ export function compileAll(input: CompilationInput): Compilation {
 function compileRoutes(mine: readonly RouteManifest[], { winners, kept }: Places, input: CompilationInput) {
   const { entries: before } = input.rings;
   const entries = new Map<string, RouteEntry>();
-  const known = new Map<string, KnownRoute>();
   const problems: ManifestProblem[] = [];
   const warnings: string[] = [];
   const times: number[] = [];
@@ -96,19 +95,18 @@ function compileRoutes(mine: readonly RouteManifest[], { winners, kept }: Places
     const published = before.get(key);
     if (published !== undefined && kept.has(key)) entries.set(key, published);
     if (!winners.has(key)) continue;
-    const { result, handled } = compileOne(manifest, published, input);
+    const result = compileOne(manifest, published, input);
     if (!result.ok) {
       problems.push(...result.problems.map((problem) => problemOf(manifest, problem)));
       continue;
     }
-    if (handled !== undefined) known.set(key, handled);
     warnings.push(...routeWarnings(manifest, result));
     if (result.rotation.nextChangeAt !== undefined) times.push(result.rotation.nextChangeAt);
     const entry = stamped(result.entry, published, { seq, now: input.now });
     seq = Math.max(seq, entry.seq);
     entries.set(key, entry);
   }
-  return { entries, known, problems, warnings, times };
+  return { entries, problems, warnings, times };
 }
 
 /** What was published when that says the same, else with a sequence number of its own. */
@@ -128,16 +126,13 @@ function keyOf({ namespace, name }: RouteManifest): string {
   return `${namespace}/${name}`;
 }
 
-/** `handled`: what is to be remembered once a command of the route is carried out with this. */
 function compileOne(
-  manifest: RouteManifest,
+  { route, namespace }: RouteManifest,
   published: RouteEntry | undefined,
   { manifests, rings, instance, services, now }: CompilationInput,
-): { readonly result: CompileResult; readonly handled?: KnownRoute } {
-  const { route, namespace } = manifest;
-  const { createdAt = now, revokedAt } = rings.known.get(keyOf(manifest)) ?? {};
-  const command = revokeCommand(route.metadata.annotations, revokedAt);
-  const base = command !== undefined && published !== undefined ? withoutPreviousKeys(published) : published;
+): CompileResult {
+  const command = revokeCommand(route.metadata.annotations);
+  const base = published && isRevocationDue(command, published) ? withoutPreviousKeys(published) : published;
   const result = compile({
     route,
     namespace,
@@ -148,7 +143,7 @@ function compileOne(
     releaseKey: rings.releaseKey,
     serviceUrl: (service) => serviceUrl(service, services),
   });
-  return command === undefined ? { result } : { result, handled: { createdAt, revokedAt: command } };
+  return result.ok ? { ...result, entry: withRevocation(result.entry, command, published) } : result;
 }
 
 function otherInstances({ manifests, instance }: CompilationInput): string[] {

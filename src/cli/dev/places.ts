@@ -3,12 +3,10 @@ import { type Claim, type Conflict, conflictText, resolveClaims } from "../../ro
 import type { RouteEntry } from "../../routes/entry.ts";
 import { placeOf } from "../../routes/match-table.ts";
 
-/** What is remembered of a route for as long as a manifest has it: what an API server keeps in `metadata` and `status`. */
+/** What is remembered of a route for as long as a manifest has it: what an API server keeps in `metadata`. */
 export interface KnownRoute {
   /** Unix ms at which it was first seen. */
   readonly createdAt: number;
-  /** The command to revoke previous keys that was carried out last. */
-  readonly revokedAt?: string;
 }
 
 export interface PlacesInput {

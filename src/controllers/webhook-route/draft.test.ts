@@ -7,7 +7,6 @@ import { servedSecret } from "./testing.ts";
 const inputWith = (value: string, more: Partial<DraftInput> = {}): DraftInput => ({
   ...inputOf({ secrets: secretsOf({ github: { secret: value } }) }),
   signingKeys: [],
-  revoke: false,
   now: 2_000_000,
   ...more,
 });
@@ -27,7 +26,18 @@ describe("a drafted entry", () => {
     expect(states(inputWith("another"))).toEqual(["current", "previous"]);
     const rotated = draftEntry(inputWith("another"), servedSecret(entryOf()));
     if (!rotated.ok) throw new Error("not accepted");
-    expect(states(inputWith("another", { revoke: true }), servedSecret(rotated.entry))).toEqual(["current"]);
+    const revokeAt = "2026-01-01T00:00:00Z";
+    const revoked = draftEntry(inputWith("another", { revokeAt }), servedSecret(rotated.entry));
+    expect(revoked).toMatchObject({ differs: true, entry: { keys: [{ state: "current" }], revokedAt: revokeAt } });
+  });
+
+  test("carries a command to revoke out once, whether or not the status says so already", () => {
+    const done = servedSecret({ ...entryOf(), revokedAt: "2026-01-01T00:00:00Z" });
+    expect(states(inputWith("another", { revokeAt: "2026-01-01T00:00:00Z" }), done)).toEqual(["current", "previous"]);
+    expect(draftEntry(inputWith("first secret"), done)).toMatchObject({ differs: false });
+    expect(draftEntry(inputWith("first secret", { revokeAt: "2026-01-02T00:00:00Z" }), done)).toMatchObject({
+      differs: true,
+    });
   });
 
   test("takes no key from a namespace of the same name that was deleted", () => {

@@ -4,6 +4,7 @@ import { CLAIM_HOLD_MS } from "../../routes/claims.ts";
 import { compile, type CompileResult, sameEntry } from "../../routes/compile.ts";
 import type { RingKey, RouteEntry } from "../../routes/entry.ts";
 import { revokePrevious } from "../../routes/key-ring.ts";
+import { isRevocationDue, withoutPreviousKeys, withRevocation } from "../../routes/revocation.ts";
 import { withSigningKeys } from "../../routes/signing-keys.ts";
 import { validationOf } from "./assessment.ts";
 import { entryIn, type EntrySecret } from "./publications.ts";
@@ -15,8 +16,8 @@ export interface DraftInput {
   readonly secrets: ReadonlyMap<string, SecretObject>;
   /** Ring of the signing key as kept last. */
   readonly signingKeys: readonly RingKey[];
-  /** End every previous key now. */
-  readonly revoke: boolean;
+  /** Command to end every previous key; it is carried out once. */
+  readonly revokeAt?: string | undefined;
   readonly releaseKey: Buffer;
   /** Unix ms. */
   readonly now: number;
@@ -37,7 +38,8 @@ export type Drafted =
 /** Compiles a route over what is published. Pure: called again whenever that turned out to be newer. */
 export function draftEntry(input: DraftInput, published: EntrySecret | undefined): Drafted {
   const base = baseOf(published, input.namespaceUid);
-  const { revoke, signingKeys } = input;
+  const { revokeAt, signingKeys } = input;
+  const isDue = isRevocationDue(revokeAt, base);
   const compiled = compile({
     route: input.route,
     validation: validationOf(input.route),
@@ -46,11 +48,11 @@ export function draftEntry(input: DraftInput, published: EntrySecret | undefined
     secrets: input.secrets,
     now: input.now,
     releaseKey: input.releaseKey,
-    signingKeys: revoke ? revokePrevious(signingKeys) : signingKeys,
-    ...(base === undefined ? {} : { published: revoke ? { ...base, keys: revokePrevious(base.keys) } : base }),
+    signingKeys: isDue ? revokePrevious(signingKeys) : signingKeys,
+    ...(base === undefined ? {} : { published: isDue ? withoutPreviousKeys(base) : base }),
   });
   if (!compiled.ok) return compiled;
-  const { entry } = compiled;
+  const entry = withRevocation(compiled.entry, revokeAt, base);
   return { ok: true, entry, compiled, differs: base === undefined || !sameEntry(withSigningKeys(entry, []), base) };
 }
 

@@ -86,15 +86,14 @@ export class RouteReconciler {
       return { requeueAfterMs: SYNC_POLL_MS };
     }
     const found = reading.secrets;
-    const revokeAt = revokeCommand(route.metadata.annotations, route.status?.lastHandled?.revokePreviousAt);
-    const revoke = revokeAt !== undefined;
+    const revokeAt = commandOf(route);
     const outcome = await this.#publish(subject, assessment, (now) => ({
       route: manifestOf(route),
       namespace,
       namespaceUid: subject.namespaceUid,
       secrets: found,
       signingKeys: this.#ringOf(subject)?.keys ?? [],
-      revoke,
+      revokeAt,
       releaseKey: this.#operator.releaseKey(),
       now,
     }));
@@ -219,6 +218,11 @@ export class RouteReconciler {
       message: `Davit may not work in namespace ${namespace}: add it to rbac.namespaces of the release, or run: kubectl create rolebinding ${release}-tenant --namespace ${namespace} --clusterrole ${release}-tenant --serviceaccount ${this.#operator.config.namespace}:${release}-controller`,
     };
   }
+}
+
+/** The command to end previous keys that the status does not say to be carried out yet. */
+function commandOf({ metadata, status }: Live<RouteObject>): string | undefined {
+  return revokeCommand(metadata.annotations, status?.lastHandled?.revokePreviousAt);
 }
 
 function tooNew(): Refusal {
