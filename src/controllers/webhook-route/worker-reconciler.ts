@@ -10,13 +10,13 @@ import type { DesiredObject } from "./desired-object.ts";
 import type { Operator } from "./operator.ts";
 import { entryIn } from "./publications.ts";
 import { QueueRetirement } from "./queue-retirement.ts";
-import { HAND_OVER_MANAGER, handOverPatch, liveReplicas, type ReplicaPlan, replicaPlan } from "./replica-plan.ts";
+import { HAND_OVER_MANAGER, handOverPatch, liveReplicas, replicaPlan } from "./replica-plan.ts";
 import { type RouteObject, signingRef } from "./route-index.ts";
 import { WEBHOOK_ROUTES } from "./route-types.ts";
 import { workerPlace } from "./worker-place.ts";
 import { scopeKey, scopeOf, scopeOfRoute } from "./worker-scope.ts";
 import { workerSizing } from "./worker-sizing.ts";
-import { deniedSecrets } from "./worker-refusals.ts";
+import { deniedSecrets, envSecretNames } from "./worker-refusals.ts";
 import { dedicatedOf } from "./worker-state.ts";
 import { workerObjects } from "./workers.ts";
 
@@ -40,7 +40,7 @@ export class WorkerReconciler {
     const scope = scopeOf(key);
     const home = this.#operator.namespace(scope.namespace);
     if (home?.metadata.deletionTimestamp !== undefined) return {};
-    if (this.#operator.ringWatch.state(scope.namespace) === "Syncing") return { requeueAfterMs: SYNC_POLL_MS };
+    if (this.#isSyncing(scope)) return { requeueAfterMs: SYNC_POLL_MS };
     const state = children.state(workerPlace(scope, config).namespace, WORKER_KINDS);
     if (state === "Syncing") return { requeueAfterMs: SYNC_POLL_MS };
     // The routes say so, and a watch that works again looks anew.
@@ -51,6 +51,14 @@ export class WorkerReconciler {
     return this.#apply(scope, routes, signal);
   }
 
+  /** Rings are in the config, and variables may come from Secrets with the label alone. */
+  #isSyncing(scope: WorkerScope): boolean {
+    const { ringWatch, secrets } = this.#operator;
+    if (ringWatch.state(scope.namespace) === "Syncing") return true;
+    const hasVariables = envSecretNames(dedicatedOf(this.#routeOf(scope))).length > 0;
+    return hasVariables && secrets.state(scope.namespace) === "Syncing";
+  }
+
   async #apply(scope: WorkerScope, routes: readonly RouteEntry[], signal: AbortSignal): Promise<ReconcileResult> {
     const { children, config, clock } = this.#operator;
     const route = this.#routeOf(scope);
@@ -59,7 +67,7 @@ export class WorkerReconciler {
     const cached = children.get("Deployment", place.namespace, place.name);
     const { wanted } = workerSizing(scope, config, dedicated);
     const replicas = replicaPlan(liveReplicas(cached), wanted, clock.now());
-    if (replicas.handOver !== undefined) await this.#handOver(place, replicas, signal);
+    if (replicas.handOver !== undefined) await this.#handOver(place, signal);
     const desired = workerObjects({
       scope,
       release: config,
@@ -77,14 +85,13 @@ export class WorkerReconciler {
 
   /** The number that is live now, not the one of the cache: an autoscaler may just have changed it. */
   async #handOver(
-    ref: { readonly namespace: string; readonly name: string },
-    { handOver = 1 }: ReplicaPlan,
+    { namespace, name }: { readonly namespace: string; readonly name: string },
     signal: AbortSignal,
   ): Promise<void> {
-    const { namespace, name } = ref;
     const live = await this.#operator.client.resource(DEPLOYMENTS).find({ namespace, name }, { signal });
-    const patch = handOverPatch({ namespace, name }, live?.spec?.replicas ?? handOver);
-    await this.#operator.children.applyAs(HAND_OVER_MANAGER, patch, signal);
+    if (live === undefined) return;
+    const patch = handOverPatch({ namespace, name }, live.spec?.replicas ?? 1);
+    await this.#operator.children.applyAs(HAND_OVER_MANAGER, patch, live, signal);
   }
 
   /** Workers without routes go, when the API server confirms that there is none. */

@@ -44,8 +44,8 @@ describe("variables from Secrets", () => {
     ]);
   });
 
-  it("are denied without the label; of a Secret that is not there Kubernetes takes care", () => {
-    expect(deniedSecrets(dedicatedOf({ env: ENV }), labelsOf)).toEqual(new Set(["bare"]));
+  it("are denied without the label, and before there is a Secret that could have it: a Pod that waits for it would start with it", () => {
+    expect(deniedSecrets(dedicatedOf({ env: ENV }), labelsOf)).toEqual(new Set(["bare", "missing"]));
     expect(deniedSecrets(undefined, labelsOf)).toEqual(new Set());
   });
 });

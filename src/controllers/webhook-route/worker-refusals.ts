@@ -47,15 +47,13 @@ export function envSecretNames(dedicated: Dedicated | undefined): readonly strin
   return [...new Set((dedicated?.env ?? []).flatMap(({ valueFrom }) => valueFrom?.secretKeyRef?.name ?? []))];
 }
 
-/** Secrets of {@link envSecretNames} that exist without the label, for `workerObjects`. */
+/**
+ * Secrets of {@link envSecretNames} without the label, for `workerObjects`. One that is not there is among them: a Pod that waits for it would start
+ * with it as soon as it is made, whatever its labels.
+ */
 export function deniedSecrets(
   dedicated: Dedicated | undefined,
   labelsOf: (secret: string) => Readonly<Record<string, string>> | undefined,
 ): ReadonlySet<string> {
-  return new Set(
-    envSecretNames(dedicated).filter((name) => {
-      const labels = labelsOf(name);
-      return labels !== undefined && labels[USE_LABEL] !== "true";
-    }),
-  );
+  return new Set(envSecretNames(dedicated).filter((name) => labelsOf(name)?.[USE_LABEL] !== "true"));
 }
