@@ -2,7 +2,6 @@ import { afterAll, beforeAll, vi } from "vitest";
 import { sharedCluster } from "../../support/cluster.ts";
 import { OperatorRelease } from "../../support/operator/operator-release.ts";
 import { childrenTests } from "./children-tests.ts";
-import { claimsTests } from "./claims-tests.ts";
 import { deletionTests } from "./deletion-tests.ts";
 import { rolloutTests } from "./rollout-tests.ts";
 import { rotationTests } from "./rotation-tests.ts";
@@ -27,7 +26,6 @@ afterAll(() => release?.stop());
 
 statusTests(() => release, admission);
 rotationTests(() => release);
-claimsTests(() => release);
 suitesTests(() => release);
 childrenTests(() => release);
 deletionTests(() => release);

@@ -295,7 +295,7 @@ function valuesOf(release: string, { values = {}, bundledRedis = false }: Operat
   };
   const needed: Readonly<Record<string, Section>> = {
     redis: bundledRedis ? {} : redis,
-    controller: { replicas: 1, claimHoldMs: 8_000 },
+    controller: { replicas: 1, claimHoldMs: 12_000 },
     gateway: {
       replicas: 1,
       shutdownDelayMs: 500,
