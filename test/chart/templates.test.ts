@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "../../src/config/load.ts";
+import { workerObjects } from "../../src/controllers/webhook-route/workers.ts";
+import { entryOf } from "../../src/routes/testing.ts";
 import { readCrds } from "../support/control-plane/crds.ts";
 import type { KubeObject } from "../support/control-plane/client.ts";
 import { HelmError, renderChart, renderText } from "../support/chart.ts";
@@ -88,6 +90,23 @@ describe("the chart", () => {
       expect([username, password]).toEqual([`davit-${role}`, stringData[`${role}Password`]]);
       expect(stringData["users.acl"]).not.toContain(password);
     }
+  });
+
+  it("lets the workers that the controller makes through to Redis when there are network policies", async () => {
+    const objects = await renderChart({ values: { networkPolicy: { enabled: true } } });
+    const sources = only(objects, "NetworkPolicy", "davit-redis")["spec"].ingress[0].from as {
+      podSelector: { matchLabels: Record<string, string> };
+      namespaceSelector?: object;
+    }[];
+    const [workers] = sources.filter(({ namespaceSelector }) => namespaceSelector !== undefined);
+    const deployment = workerObjects({
+      scope: { namespace: "shop" },
+      release: parseConfig(only(objects, "ConfigMap", "davit-controller")["data"]["davit.yaml"], {}, "default"),
+      routes: [entryOf()],
+      replicas: { replicas: 1, owner: "davit" },
+      hasKeda: false,
+    }).find(({ kind }) => kind === "Deployment") as unknown as { spec: { template: KubeObject } };
+    expect(deployment.spec.template.metadata.labels).toMatchObject(workers?.podSelector.matchLabels ?? {});
   });
 
   it("leaves the credentials of Redis to a Secret that is named", async () => {

@@ -1,6 +1,9 @@
 import {
   API_VERSION,
   COMPONENT_LABEL,
+  INSTANCE_LABEL,
+  MANAGED_BY,
+  MANAGED_BY_LABEL,
   NAMESPACE_ANNOTATION,
   ROUTE_ANNOTATION,
   WORKER_LABEL,
@@ -54,6 +57,9 @@ export function workerPlace(
       "app.kubernetes.io/component": "worker",
       [COMPONENT_LABEL]: "worker",
       ...selector,
+      // On Pods too: a NetworkPolicy of the release lets them through to Redis by these.
+      [MANAGED_BY_LABEL]: MANAGED_BY,
+      [INSTANCE_LABEL]: instance,
     },
     annotations: {
       [NAMESPACE_ANNOTATION]: scope.namespace,
