@@ -82,15 +82,26 @@ function placeOf(route: Live<RouteObject> | undefined): string {
   return route === undefined ? "" : placeKey(route.spec.exposure);
 }
 
-function queuePlace({ routes, enqueue }: Operator, place: string): void {
+/** Whoever wants a place, and whoever is served there, which may want another one by now. */
+function queuePlace({ routes, publications, enqueue }: Operator, place: string): void {
   for (const key of routes.ofPlace(place)) enqueue.route(key);
+  for (const { route } of publications.at(place)) enqueue.route(route);
 }
 
-function connectNamespaces({ namespaces }: Watches, { routes, enqueue }: Operator): void {
+/** Its labels decide which hosts its routes may use. */
+function connectNamespaces({ namespaces }: Watches, operator: Operator): void {
+  const { routes, enqueue } = operator;
   namespaces.onChange(({ key, next }) => {
     if (next === undefined) enqueue.access(key);
-    for (const route of routes.ofNamespace(key)) enqueue.route(route);
+    for (const route of routes.ofNamespace(key)) {
+      enqueue.route(route);
+      queueHostsOf(operator, routes.get(route)?.spec.exposure.host ?? "");
+    }
   });
+}
+
+function queueHostsOf({ config, enqueue }: Operator, name: string): void {
+  for (const host of config.gateway.hosts) if (isAbout(host.host, name)) enqueue.host(hostKey(host));
 }
 
 function connectEntries({ entries }: Watches, operator: Operator): void {
@@ -104,7 +115,7 @@ function connectEntries({ entries }: Watches, operator: Operator): void {
 
 /** What is published decides what workers deliver, which hosts are exposed, and who may have a place. */
 function onPublication(operator: Operator, before: EntrySecret | undefined, after: EntrySecret | undefined): void {
-  const { enqueue, config } = operator;
+  const { enqueue } = operator;
   const secret = after ?? before;
   if (secret === undefined) return;
   enqueue.route(secret.route);
@@ -117,7 +128,7 @@ function onPublication(operator: Operator, before: EntrySecret | undefined, afte
     const claim = one === undefined ? undefined : claimIn(one);
     if (claim === undefined) continue;
     queuePlace(operator, placeKey(claim));
-    for (const host of config.gateway.hosts) if (isAbout(host.host, claim.host)) enqueue.host(hostKey(host));
+    queueHostsOf(operator, claim.host);
   }
   enqueue.shelves(namespaceOf(secret));
 }
