@@ -1,4 +1,5 @@
 import type { KubeClient } from "../../kube/client.ts";
+import { isConflict } from "../../kube/errors.ts";
 import type { ChangeHandler } from "../../kube/object-cache.ts";
 import type { KubeObject, Live } from "../../kube/objects.ts";
 import type { ResourceType } from "../../kube/resource-type.ts";
@@ -101,19 +102,46 @@ export class Children {
     const { namespace, name } = desired.metadata;
     const { type, isAvailable } = this.#cacheOf(kind);
     if (!isAvailable()) throw new KindMissingError(`the API server does not serve ${kind}`);
-    const differs = difference(this.get(kind, namespace, name), desired);
+    const cached = this.get(kind, namespace, name);
+    const differs = difference(cached, desired);
     if (differs === undefined) return false;
-    const options = { fieldManager: FIELD_MANAGER, force: true, signal };
-    const applied = await this.#options.client.resource(type).apply(desired, options);
+    let applied: Live | undefined;
+    try {
+      applied = await this.#apply(type, desired, { live: cached, signal });
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      const live = await this.#options.client.resource(type).find({ namespace, name }, { signal });
+      if (difference(live, desired) === undefined) return false;
+      applied = await this.#apply(type, desired, { live, signal });
+    }
     this.#applied.set(`${kind}/${namespace}/${name}`, applied);
     this.#options.logger.debug({ kind, namespace, name, field: differs }, "applied");
     return true;
   }
 
-  /** Applies some fields under another field manager, for a hand-over. */
-  async applyAs(fieldManager: string, object: KubeObject, signal?: AbortSignal): Promise<void> {
-    const { type } = this.#cacheOf(object.kind as ChildKind);
-    await this.#options.client.resource(type).apply(object, { fieldManager, force: true, signal });
+  /**
+   * Only onto the version that was looked at: what a process that no longer leads has under way must not undo what its successor wrote. A live object whose
+   * status changes all the time is looked at once more.
+   */
+  #apply(
+    type: ResourceType,
+    desired: DesiredObject,
+    { live, signal }: { readonly live: Live | undefined; readonly signal: AbortSignal | undefined },
+  ): Promise<Live> {
+    const seen = live === undefined ? {} : { uid: live.metadata.uid, resourceVersion: live.metadata.resourceVersion };
+    return this.#options.client
+      .resource(type)
+      .apply(desired, { fieldManager: FIELD_MANAGER, force: true, signal, ...seen });
+  }
+
+  /** Applies some fields of a live object under another field manager, for a hand-over. @param live the version that was looked at */
+  async applyAs(fieldManager: string, object: KubeObject, live: Live, signal?: AbortSignal): Promise<void> {
+    const kind = object.kind as ChildKind;
+    const { type } = this.#cacheOf(kind);
+    const { namespace = "", name, uid, resourceVersion } = live.metadata;
+    const options = { fieldManager, force: true, uid, resourceVersion, signal };
+    const applied = await this.#options.client.resource(type).apply(object, options);
+    this.#applied.set(`${kind}/${namespace}/${name}`, applied);
   }
 
   /** Deletes this very object, if it is still there. */

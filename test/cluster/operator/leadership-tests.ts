@@ -17,8 +17,8 @@ export function leadershipTests(cluster: Cluster): void {
     return release;
   }
 
-  /** Versions of everything that Davit has made for a route with workers of its own. */
-  async function versionsOf({ release, namespace }: Tenant, name: string): Promise<Record<string, string>> {
+  /** Everything that Davit has written for a route with workers of its own, without what others write into it. */
+  async function writtenFor({ release, namespace }: Tenant, name: string): Promise<Record<string, unknown>> {
     const worker = workerName(release.instance, { namespace, route: name });
     const paths = [
       `/api/v1/namespaces/${release.routesNamespace}/secrets/${entrySecretName(release.instance, namespace, name)}`,
@@ -28,8 +28,13 @@ export function leadershipTests(cluster: Cluster): void {
       `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/roles/${worker}`,
       `/apis/davit.dev/v1alpha1/namespaces/${namespace}/webhookroutes/${name}`,
     ];
-    const pairs = paths.map(async (path) => [path, (await cluster.admin.get(path)).metadata.resourceVersion ?? ""]);
-    return Object.fromEntries(await Promise.all(pairs)) as Record<string, string>;
+    const pairs = paths.map(async (path) => {
+      const { kind, metadata, spec, data, rules, status } = await cluster.admin.get(path);
+      const { uid, generation, labels } = metadata;
+      const own = kind === "WebhookRoute" ? { status } : {};
+      return [path, { uid, generation, labels, spec, data, rules, ...own }] as const;
+    });
+    return Object.fromEntries(await Promise.all(pairs));
   }
 
   describe.concurrent("a controller that leads", () => {
@@ -39,7 +44,7 @@ export function leadershipTests(cluster: Cluster): void {
       await shop.route("orders", { worker: DEDICATED });
       await becomes(() => shop.condition("orders", "Programmed"), "True/Reconciled");
       await becomes(() => shop.condition("orders", "Reconciling"), expect.stringMatching(/./));
-      const before = await versionsOf(shop, "orders");
+      const before = await writtenFor(shop, "orders");
       const leader = await release.leader();
       expect(leader).toBeDefined();
       await measured("takeover after a kill", async () => {
@@ -48,7 +53,7 @@ export function leadershipTests(cluster: Cluster): void {
         await becomes(() => shop.condition("refunds", "Programmed"), "True/Reconciled");
       });
       expect((await release.leader())?.name).not.toBe(leader?.name);
-      expect(await versionsOf(shop, "orders")).toEqual(before);
+      expect(await writtenFor(shop, "orders")).toEqual(before);
       const deployments = await cluster.admin.list(`/apis/apps/v1/namespaces/${shop.namespace}/deployments`);
       const wanted = ["orders", "refunds"].map((route) =>
         workerName(release.instance, { namespace: shop.namespace, route }),
@@ -90,7 +95,7 @@ export function leadershipTests(cluster: Cluster): void {
       await becomes(() => shop.keys("orders"), newest);
       await becomes(async () => (await cluster.admin.get(shop.workers("orders")))["spec"].replicas, 3);
       await becomes(async () => (await shop.status("orders")).rotation?.keys?.length, 3);
-      const before = await versionsOf(shop, "orders");
+      const before = await writtenFor(shop, "orders");
 
       const inFlight = proxy?.held.length ?? 0;
       proxy?.release();
@@ -100,7 +105,7 @@ export function leadershipTests(cluster: Cluster): void {
       );
       leader?.child.kill("SIGCONT");
       await becomes(() => leader?.said("the term as leader was lost"), true);
-      expect(await versionsOf(shop, "orders")).toEqual(before);
+      expect(await writtenFor(shop, "orders")).toEqual(before);
       expect(await shop.keys("orders")).toEqual(newest);
     });
   });
