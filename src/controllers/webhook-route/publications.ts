@@ -96,9 +96,13 @@ export function entryIn(secret: EntrySecret | undefined): RouteEntry | undefined
   return publication !== undefined && "entry" in publication ? publication.entry : undefined;
 }
 
-/** The claim that a Secret stands for: of a served route, or a released one. */
+/** The claim that a Secret stands for: of a served route, or a released one. What a newer version publishes is left alone, its place too. */
 export function claimIn(secret: EntrySecret): Claim | undefined {
-  const { publication } = secret;
+  const { publication, problem } = secret;
+  if (problem?.code === "TooNew" && problem.place) {
+    const { namespace = "", name } = refOf(secret.route);
+    return { namespace, name, ...problem.place };
+  }
   if (publication === undefined) return undefined;
   if ("released" in publication) return publication.released;
   const { namespace, name, host, path } = publication.entry;
@@ -169,7 +173,7 @@ export class Publications {
     if (!this.#store.put(secret.name, secret)) return;
     this.#unindex(before);
     this.#index(secret);
-    this.#highestSeq = Math.max(this.#highestSeq, secret.publication?.seq ?? 0);
+    this.#highestSeq = Math.max(this.#highestSeq, secret.publication?.seq ?? secret.problem?.seq ?? 0);
     this.#tell(before, secret);
   }
 
