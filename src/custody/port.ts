@@ -268,6 +268,8 @@ export interface Backlog {
   readonly dead: number;
   readonly oldestWaitingSeconds: number;
   readonly oldestDelayedSeconds: number;
+  /** Since a copy was delivered last; absent when none is known to have been. */
+  readonly deliveredSecondsAgo?: number;
 }
 
 /** The operator's side. */

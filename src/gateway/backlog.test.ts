@@ -76,6 +76,24 @@ describe("BacklogMonitor", () => {
     expect(monitor.of("key-of-orders")).toBe(7);
   });
 
+  it("tells whoever listens of each route, with the last delivery to any of its destinations", async () => {
+    const stats = async () =>
+      new Map([
+        ["orders/a", backlog({ waiting: 2, deliveredSecondsAgo: 400 })],
+        ["orders/b", backlog({ waiting: 1, deliveredSecondsAgo: 7 })],
+        ["new/a", backlog({ waiting: 1 })],
+      ]);
+    const heard: [string, Backlog][] = [];
+    const onLook = (entry: RouteEntry, sum: Backlog) => void heard.push([entry.name, sum]);
+    const monitor = new BacklogMonitor({ ledgerFor: () => ({ stats }), metrics: createMetrics(), onLook });
+    monitor.update([route("orders", "a", "b"), route("new", "a")]);
+    await monitor.look();
+    expect(heard).toEqual([
+      ["orders", backlog({ waiting: 3, deliveredSecondsAgo: 7 })],
+      ["new", backlog({ waiting: 1 })],
+    ]);
+  });
+
   it("asks for many destinations in pages", async () => {
     const sizes: number[] = [];
     const stats = async (ids: readonly string[]) => {

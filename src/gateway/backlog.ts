@@ -9,6 +9,8 @@ export interface BacklogMonitorOptions {
   readonly shows?: () => boolean;
   /** Time between looks, ms. Default 1,000. */
   readonly intervalMs?: number;
+  /** Hears of each route's figures at each look. */
+  readonly onLook?: (entry: RouteEntry, sum: Backlog) => void;
 }
 
 /** Destinations asked for in one script. */
@@ -66,7 +68,9 @@ export class BacklogMonitor {
         const sum = stats && add(entry.destinations.flatMap(({ id }) => stats.get(id) ?? []));
         byRoute.set(entry.route, sum ? sum.waiting + sum.active + sum.delayed : this.of(entry.route));
         // Not for a route that went while we asked: its series would stay for ever.
-        if (sum && this.#shows && this.#known.has(entry)) this.#show(entry, sum);
+        if (sum === undefined || !this.#known.has(entry)) continue;
+        if (this.#shows) this.#show(entry, sum);
+        this.#options.onLook?.(entry, sum);
       }
     }
     this.#byRoute = byRoute;
@@ -116,7 +120,8 @@ function add(all: readonly Backlog[]): Backlog {
     sum.oldestWaitingSeconds = Math.max(sum.oldestWaitingSeconds, one.oldestWaitingSeconds);
     sum.oldestDelayedSeconds = Math.max(sum.oldestDelayedSeconds, one.oldestDelayedSeconds);
   }
-  return sum;
+  const deliveries = all.flatMap(({ deliveredSecondsAgo }) => deliveredSecondsAgo ?? []);
+  return deliveries.length === 0 ? sum : { ...sum, deliveredSecondsAgo: Math.min(...deliveries) };
 }
 
 function byNamespace(routes: readonly RouteEntry[]): ReadonlyMap<string, RouteEntry[]> {

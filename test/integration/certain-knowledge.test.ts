@@ -57,7 +57,6 @@ describe("a namespace that the cache does not know", () => {
         return undefined;
       },
       retireQueue: async () => undefined,
-      namespaces: async () => [],
     };
     return new ShelfReconciler(operator(), keeper).reconcile(namespace, new AbortController().signal);
   };

@@ -1,9 +1,12 @@
 import type { Config } from "../../config/schema.ts";
+import { BacklogReports } from "../../controllers/webhook-route/backlog-reports.ts";
+import type { BacklogLook } from "../../controllers/webhook-route/backlog-state.ts";
 import type { Observations, Operator } from "../../controllers/webhook-route/operator.ts";
 import { entryIn } from "../../controllers/webhook-route/publications.ts";
 import type { ShelfKeeper, ShelfRound } from "../../controllers/webhook-route/shelf-reconciler.ts";
 import { scopeKey, scopeOfRoute } from "../../controllers/webhook-route/worker-scope.ts";
 import { keepShelves, type ShelvesReport } from "../../custody/keep-shelves.ts";
+import type { Backlog } from "../../custody/port.ts";
 import type { RedisStore } from "../../custody/redis/store.ts";
 import { NotLeaderError } from "../../kube/fence.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
@@ -13,11 +16,12 @@ import type { Logger } from "../../observability/logger.ts";
 import type { Metrics } from "../../observability/metrics.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
 import { tellPurge } from "./purge-report.ts";
+import { QueueWatch } from "./queue-watch.ts";
 
 /** Backlogs are looked at this often, ms. */
 const BACKLOG_MS = 5_000;
-/** Redis must have been away for this long before routes are told, ms. */
-const UNREACHABLE_AFTER_MS = 60_000;
+/** Numbers of backlogs are given to statuses this often, ms, a few at a time. */
+const REPORT_MS = 1_000;
 /** Attempts that still run when their route is shelved end within their timeout: looked at again after this long, ms. */
 const ACTIVE_AGAIN_MS = 5_000;
 /** Shelves that wait for their end are looked at this often, ms. */
@@ -38,7 +42,8 @@ export class Custody implements Observations, ShelfKeeper {
   readonly #backlog: BacklogMonitor;
   readonly #orphans = new Map<string, readonly { readonly namespace: string; readonly route: string }[]>();
   #operator: Operator | undefined;
-  #reachable = { isReachable: true, since: systemTimers.now() };
+  #reports: BacklogReports | undefined;
+  readonly #queue = new QueueWatch(systemTimers.now());
 
   constructor(options: CustodyOptions) {
     const { store, config, metrics } = options;
@@ -47,27 +52,29 @@ export class Custody implements Observations, ShelfKeeper {
       ledgerFor: (namespace) => store.ledger({ instance: config.instance, namespace }),
       metrics,
       intervalMs: BACKLOG_MS,
+      onLook: (entry, sum) => this.#reports?.note(entry, lookOf(entry, sum)),
     });
   }
 
   /** Where it looks up which routes there are. */
   follow(operator: Operator): void {
     this.#operator = operator;
+    this.#reports = new BacklogReports(operator, systemTimers);
   }
 
-  of(): ReturnType<Observations["of"]> {
-    return { queue: this.#reachable };
+  of(route: string): ReturnType<Observations["of"]> {
+    const backlog = this.#reports?.of(route);
+    return { queue: this.#queue.state, ...(backlog === undefined ? {} : { backlog }) };
   }
 
   /** Exports backlogs and watches over Redis until the signal fires. */
   async lead(signal: AbortSignal): Promise<void> {
     this.#backlog.start();
-    for (const namespace of await this.namespaces()) this.#operator?.enqueue.shelves(namespace);
-    while (!signal.aborted) {
-      this.#backlog.update(this.#entries());
-      this.#noteHealth();
-      await sleep(systemTimers, BACKLOG_MS, signal);
-    }
+    await Promise.all([
+      every(BACKLOG_MS, signal, () => this.#look()),
+      every(REPORT_MS, signal, () => this.#reports?.release()),
+      this.#lookAtShelves(signal),
+    ]);
     this.#backlog.update([]);
     this.#backlog.stop();
     // The next leader shows them.
@@ -96,11 +103,6 @@ export class Custody implements Observations, ShelfKeeper {
   async retireQueue(namespace: string, route: string): Promise<void> {
     const { store, config, isLeader } = this.#options;
     if (isLeader()) await store.retireTickets({ instance: config.instance, namespace }, route);
-  }
-
-  async namespaces(): Promise<readonly string[]> {
-    const { store, config } = this.#options;
-    return store.namespacesWithShelves(config.instance).catch(() => []);
   }
 
   /** `/v1/scale/<namespace>/<shared|route>`: the work that waits for these workers, for an autoscaler. */
@@ -134,16 +136,21 @@ export class Custody implements Observations, ShelfKeeper {
     return secrets.flatMap((secret) => entryIn(secret) ?? []);
   }
 
-  #noteHealth(): void {
-    const isReachable = this.#options.store.health().up;
-    const now = systemTimers.now();
-    if (isReachable !== this.#reachable.isReachable) {
-      const wasToldOfIt = isReachable && now - this.#reachable.since >= UNREACHABLE_AFTER_MS;
-      this.#reachable = { isReachable, since: now };
-      if (wasToldOfIt) this.#lookAtAll();
-    } else if (!isReachable) {
-      const forMs = now - this.#reachable.since;
-      if (forMs >= UNREACHABLE_AFTER_MS && forMs < UNREACHABLE_AFTER_MS + BACKLOG_MS) this.#lookAtAll();
+  #look(): void {
+    const entries = this.#entries();
+    this.#backlog.update(entries);
+    this.#reports?.keepOnly(new Set(entries.map(({ route }) => route)));
+    if (this.#queue.note(this.#options.store.health().up, systemTimers.now())) this.#lookAtAll();
+  }
+
+  /** Those of namespaces that no cache knows any more, once the store says which they are. */
+  async #lookAtShelves(signal: AbortSignal): Promise<void> {
+    const { store, config } = this.#options;
+    while (!signal.aborted) {
+      const namespaces = await store.namespacesWithShelves(config.instance).catch(() => undefined);
+      for (const namespace of namespaces ?? []) this.#operator?.enqueue.shelves(namespace);
+      if (namespaces !== undefined) return;
+      await sleep(systemTimers, BACKLOG_MS, signal);
     }
   }
 
@@ -156,12 +163,30 @@ export class Custody implements Observations, ShelfKeeper {
     const { metrics, logger } = this.#options;
     for (const labels of this.#orphans.get(namespace) ?? []) metrics.orphanedEvents.remove(labels);
     const shown = orphans.map(({ name, route }) => ({ namespace, route: name || route }));
-    for (const [index, { events }] of orphans.entries()) {
-      const labels = shown[index];
-      if (labels !== undefined) metrics.orphanedEvents.set(labels, events);
-    }
+    for (const labels of shown) metrics.orphanedEvents.set(labels, 0);
+    // A namespace that was made anew may have had a route of the same name before.
+    for (const { name, route, events } of orphans)
+      metrics.orphanedEvents.inc({ namespace, route: name || route }, events);
     this.#orphans.set(namespace, shown);
     if (shelved > 0) logger.info({ namespace, copies: shelved }, "events of deleted routes were put on their shelf");
     if (unshelved > 0) logger.info({ namespace, copies: unshelved }, "events were taken up again: their route is back");
+  }
+}
+
+function lookOf({ suspend }: RouteEntry, sum: Backlog): Omit<BacklogLook, "at"> {
+  return {
+    waiting: sum.waiting + sum.active + sum.delayed,
+    deadLetters: sum.dead,
+    oldestSeconds: Math.max(sum.oldestWaitingSeconds, sum.oldestDelayedSeconds),
+    deliveredSecondsAgo: sum.deliveredSecondsAgo,
+    isSuspended: suspend === "Delivery" || suspend === "All",
+  };
+}
+
+/** Does something at once and then again and again, until the signal fires. */
+async function every(ms: number, signal: AbortSignal, doIt: () => void): Promise<void> {
+  while (!signal.aborted) {
+    doIt();
+    await sleep(systemTimers, ms, signal);
   }
 }

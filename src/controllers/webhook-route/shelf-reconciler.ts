@@ -27,8 +27,6 @@ export interface ShelfKeeper {
   keep(round: ShelfRound, signal: AbortSignal): Promise<number | undefined>;
   /** Removes the tickets of a route's own workers, which are gone. @param route its key */
   retireQueue(namespace: string, route: string): Promise<void>;
-  /** Namespaces in which there is something on a shelf. */
-  namespaces(): Promise<readonly string[]>;
 }
 
 /** Puts the events of deleted routes on their shelf, and takes them up again when their route is back. */

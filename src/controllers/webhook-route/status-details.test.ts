@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { backlogStatus, destinationsStatus, oneDigit, rotationStatus } from "./status-details.ts";
+import { destinationsStatus, rotationStatus } from "./status-details.ts";
 
 const NOW = Date.parse("2026-01-02T03:04:05.678Z");
 
@@ -38,41 +38,5 @@ describe("destinations", () => {
     expect(destinationsStatus(["a"], circuits, undefined)).toEqual([
       { name: "a", circuit: "Open", disabledSince: "2026-01-02T03:04:05Z", reason: "Gone" },
     ]);
-  });
-});
-
-describe("the backlog", () => {
-  it.each([
-    [0, 0],
-    [1, 1],
-    [9, 9],
-    [10, 10],
-    [14, 10],
-    [15, 20],
-    [96, 100],
-    [1_499, 1_000],
-    [1_000_000, 1_000_000],
-    [-1, 0],
-  ])("shows %i as %i", (count, shown) => {
-    expect(oneDigit(count)).toBe(shown);
-  });
-
-  const sample = (waiting: number, finished = 0) => ({ waiting, finished, deadLetters: 23 });
-
-  it.each([
-    ["Empty", sample(0), sample(5)],
-    ["Growing", sample(200, 1), sample(100)],
-    ["Draining", sample(100, 1), sample(200)],
-    ["Draining", sample(104, 1), sample(100)],
-    ["Stuck", sample(200), sample(100)],
-    ["Growing", sample(5), sample(0)],
-  ] as const)("is %s", (state, current, earlier) => {
-    expect(backlogStatus({ current, earlier }, undefined)).toMatchObject({ state, deadLetters: 20 });
-  });
-
-  it("keeps its state without an earlier look, unless it was empty", () => {
-    expect(backlogStatus({ current: sample(5) }, { state: "Stuck" }).state).toBe("Stuck");
-    expect(backlogStatus({ current: sample(5) }, { state: "Empty" }).state).toBe("Draining");
-    expect(backlogStatus({ current: sample(5) }, undefined).state).toBe("Draining");
   });
 });

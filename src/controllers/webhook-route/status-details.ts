@@ -1,11 +1,10 @@
 import type { WebhookRouteStatus } from "../../api/generated/webhook-route.ts";
 import type { RingKey } from "../../routes/entry.ts";
 import { timestamp } from "./conditions.ts";
-import type { BacklogSample, RouteStatusInput } from "./status-input.ts";
+import type { RouteStatusInput } from "./status-input.ts";
 
 type Rotation = NonNullable<WebhookRouteStatus["rotation"]>;
 type Destinations = NonNullable<WebhookRouteStatus["destinations"]>;
-type Backlog = NonNullable<WebhookRouteStatus["backlog"]>;
 
 const KEY_STATES = { current: "Current", previous: "Previous", next: "Next" } as const;
 
@@ -44,37 +43,4 @@ export function destinationsStatus(
       ...(reason !== undefined && { reason }),
     };
   });
-}
-
-/** One significant digit, so that a status is not written for every event: 7 → 7, 12 → 10, 96 → 100. Never 0 for something. */
-export function oneDigit(count: number): number {
-  if (count < 10) return Math.max(0, Math.round(count));
-  const unit = 10 ** Math.floor(Math.log10(count));
-  return Math.round(count / unit) * unit;
-}
-
-/**
- * How the backlog does. `Stuck`: something waits, and nothing ended since the earlier look. Without an earlier look the state stays as it was.
- */
-export function backlogStatus(
-  { current, earlier }: NonNullable<RouteStatusInput["backlog"]>,
-  previous: WebhookRouteStatus["backlog"],
-): Backlog {
-  const waiting = oneDigit(current.waiting);
-  return {
-    state: backlogState(current, earlier, previous?.state),
-    waiting,
-    deadLetters: oneDigit(current.deadLetters),
-  };
-}
-
-function backlogState(
-  current: BacklogSample,
-  earlier: BacklogSample | undefined,
-  previous: Backlog["state"] = "Draining",
-): NonNullable<Backlog["state"]> {
-  if (current.waiting === 0) return "Empty";
-  if (earlier === undefined) return previous === "Empty" ? "Draining" : previous;
-  if (earlier.waiting > 0 && current.finished === earlier.finished) return "Stuck";
-  return oneDigit(current.waiting) > oneDigit(earlier.waiting) ? "Growing" : "Draining";
 }

@@ -4,6 +4,7 @@ import type { Problem } from "../../api/problem.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
 import type { RingChange } from "../../routes/key-ring.ts";
 import type { Unresolved } from "../../routes/observed-keys.ts";
+import type { BacklogStatus } from "./backlog-state.ts";
 import type { Refusal } from "./host-policy.ts";
 
 /** What was found of one condition. */
@@ -48,15 +49,6 @@ export interface WorkerState {
   readonly access?: Refusal;
 }
 
-/** Copies of a route in custody, now and at an earlier look. */
-export interface BacklogSample {
-  /** Waiting, active, delayed and shelved ones. */
-  readonly waiting: number;
-  readonly deadLetters: number;
-  /** Copies that ended in any way since the process started counting; grows. */
-  readonly finished: number;
-}
-
 export interface RouteStatusInput {
   /** With `metadata.generation` and the status written last. */
   readonly route: WebhookRoute;
@@ -82,7 +74,8 @@ export interface RouteStatusInput {
   readonly workers?: WorkerState;
   /** Whether Redis answers, and since when (Unix ms). */
   readonly queue?: { readonly isReachable: boolean; readonly since: number };
-  readonly backlog?: { readonly current: BacklogSample; readonly earlier?: BacklogSample };
+  /** Absent: not known, and the last one stays. */
+  readonly backlog?: BacklogStatus;
   readonly circuits?: readonly {
     readonly name: string;
     readonly circuit: "Closed" | "Open";

@@ -103,7 +103,7 @@ describe("the status of a route", () => {
         isVerificationFailing: true,
         isAckBudgetAtRisk: true,
         rotation: { tooManyChanges: true, overlapEndsAt: LATER },
-        backlog: { current: { waiting: 12, deadLetters: 3, finished: 0 } },
+        backlog: { state: "Stuck", waiting: 10, deadLetters: 3 },
         circuits: [{ name: "own", circuit: "Open", disabledSince: NOW, reason: "Gone" }],
         lastHandled: { revokePreviousAt: "2026-01-01T00:00:00Z" },
       }),

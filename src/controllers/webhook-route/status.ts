@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { WebhookRouteCondition, WebhookRouteStatus } from "../../api/generated/webhook-route.ts";
 import { condition, type ConditionContext, conditionOf } from "./conditions.ts";
-import { backlogStatus, destinationsStatus, rotationStatus } from "./status-details.ts";
+import { destinationsStatus, rotationStatus } from "./status-details.ts";
 import { partFindings, progress, ready } from "./status-findings.ts";
 import type { RouteStatusInput } from "./status-input.ts";
 import { warningFindings } from "./status-warnings.ts";
@@ -24,7 +24,7 @@ export function routeStatus(input: RouteStatusInput): WebhookRouteStatus {
           input.circuits,
           before.destinations,
         );
-  const backlog = input.backlog === undefined ? before.backlog : backlogStatus(input.backlog, before.backlog);
+  const backlog = input.backlog ?? before.backlog;
   const lastHandled = input.lastHandled ?? before.lastHandled;
   return defined({
     observedGeneration: generation,

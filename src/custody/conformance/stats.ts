@@ -40,6 +40,21 @@ export function statsConformance(open: Open): void {
     expect(c?.eventId).toBeDefined();
   });
 
+  withStore("know when something was delivered last, to each destination", async ({ inbox, outbox, ledger }) => {
+    await inbox.claim(newEvent());
+    await inbox.claim(newEvent());
+    const worker = await outbox([]);
+    const [a, b] = await take(worker, destinationPolicy(), 2);
+    await settle(worker, [settlement(a as TakenCopy, "dead")]);
+    expect((await ledger.stats([DESTINATION])).get(DESTINATION)).not.toHaveProperty("deliveredSecondsAgo");
+    await settle(worker, [settlement(b as TakenCopy, "delivered")]);
+    await sleep(120);
+    const stats = await ledger.stats([DESTINATION, "absent"]);
+    expect(stats.get(DESTINATION)?.deliveredSecondsAgo).toBeGreaterThan(0.1);
+    expect(stats.get(DESTINATION)?.deliveredSecondsAgo).toBeLessThan(60);
+    expect(stats.get("absent")).not.toHaveProperty("deliveredSecondsAgo");
+  });
+
   withStore("keep the last 100 refusals of a route", async ({ inbox, ledger }) => {
     for (let i = 0; i < 105; i++) {
       inbox.reject({

@@ -13,7 +13,7 @@ import { asCustodyError } from "./errors.ts";
 import { parseAttempt, parseCopy, parseMeta } from "./record.ts";
 
 /** Values of one destination in the reply of `stats`. */
-const STATS_FIELDS = 6;
+const STATS_FIELDS = 7;
 
 /** The operator's side on Redis: reads records and indexes, and replays. */
 export class RedisLedger implements Ledger {
@@ -88,15 +88,14 @@ export class RedisLedger implements Ledger {
     const ageSeconds = (receivedAt: number) => (receivedAt === 0 ? 0 : Math.max(0, (now - receivedAt) / 1_000));
     return new Map(
       destinations.map((destination, index) => {
-        const [waiting = 0, active = 0, delayed = 0, dead = 0, oldestWaiting = 0, oldestDelayed = 0] = values.slice(
-          index * STATS_FIELDS,
-          (index + 1) * STATS_FIELDS,
-        );
-        const oldestWaitingSeconds = ageSeconds(oldestWaiting);
-        return [
-          destination,
-          { waiting, active, delayed, dead, oldestWaitingSeconds, oldestDelayedSeconds: ageSeconds(oldestDelayed) },
-        ];
+        const [waiting = 0, active = 0, delayed = 0, dead = 0, oldestWaiting = 0, oldestDelayed = 0, delivered = 0] =
+          values.slice(index * STATS_FIELDS, (index + 1) * STATS_FIELDS);
+        const ages = {
+          oldestWaitingSeconds: ageSeconds(oldestWaiting),
+          oldestDelayedSeconds: ageSeconds(oldestDelayed),
+        };
+        const last = delivered === 0 ? {} : { deliveredSecondsAgo: ageSeconds(delivered) };
+        return [destination, { waiting, active, delayed, dead, ...ages, ...last }];
       }),
     );
   }

@@ -1,5 +1,5 @@
 -- stats: the backlog of each destination in ARGV. Returns per destination: waiting, active, delayed, dead, receipt of the oldest
--- waiting and of the oldest delayed (Unix ms, 0 when none); the store's time last.
+-- waiting and of the oldest delayed, last delivery (Unix ms, 0 when none); the store's time last.
 local now, out = now_ms(), {}
 for _, d in ipairs(ARGV) do
   local lane, late, due = P .. 'lane:' .. d, P .. 'late:' .. d, P .. 'due:' .. d
@@ -18,6 +18,7 @@ for _, d in ipairs(ARGV) do
   out[n + 4] = call('ZCARD', P .. 'dead:' .. d)
   out[n + 5] = oldest == math.huge and '0' or int(oldest)
   out[n + 6] = meta and int(meta.at) or '0'
+  out[n + 7] = call('HGET', P .. 'gate:' .. d, 'delivered') or '0'
 end
 out[#out + 1] = int(now)
 return out

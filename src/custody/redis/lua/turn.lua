@@ -12,7 +12,7 @@ local now = now_ms()
 local stamp = int(now)
 local MAX_BYTES = 1048576
 local fenced, unknown, lost, expired, bytes = {}, 0, 0, 0, 0
-local handled, taking, freed = {}, {}, {}
+local handled, taking, freed, delivered = {}, {}, {}, {}
 
 local function end_lease(d, id)
   local list = batch('ZREM', P .. 'lease:' .. d)
@@ -80,6 +80,7 @@ local function settle(policy, id, fence, outcome, attempt, record, delay)
   local final = false
   if on_shelf and outcome == 'L' then copy.due = int(now + delay)   -- its route is deleted: it stays where it is
   else final = OUTCOME[outcome](copy, id, d, meta, delay) end
+  if outcome == 'D' and not on_shelf then delivered[d] = true end
   if on_shelf and final and meta.destinations == d then call('ZREM', P .. 'shelf:' .. meta.route, id) end
   call('HSET', key, 'c:' .. d, write_copy(copy), 'a:' .. d .. ':' .. attempt, record)
   if #attempt > 1 and tonumber(attempt) > MAX_LOG then call('HDEL', key, 'a:' .. d .. ':' .. int(attempt - MAX_LOG)) end
@@ -214,6 +215,7 @@ for k = 1, settles do
   freed[policy.destination] = true
   i = i + 1
 end
+for d in pairs(delivered) do call('HSET', P .. 'gate:' .. d, 'delivered', stamp) end
 local first_take = i
 i = first_take + 3 * takes
 for _ = 1, adoptions do
