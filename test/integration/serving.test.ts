@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { leaderLeaseName, SERVED_SEQ_ANNOTATION, servingLeaseName } from "../../src/api/names.ts";
+import { leaderLeaseName, REJECTED_ANNOTATION, SERVED_SEQ_ANNOTATION, servingLeaseName } from "../../src/api/names.ts";
 import { ServingLease } from "../../src/gateway/source/serving-lease.ts";
 import { ServingPods } from "../../src/gateway/source/serving-pods.ts";
 import { KubeClient } from "../../src/kube/client.ts";
@@ -43,6 +43,20 @@ const seqOf = async (podName: string) =>
 
 describe("a gateway's Lease", () => {
   const beats = () => api.requests.filter(({ verb }) => verb === "patch").length;
+
+  test("claims to serve nothing beyond the rejected publications that it has no room to name", async () => {
+    const rejected = new Map(
+      Array.from({ length: 150 }, (_, index): [string, { seq: number }] => [`route-${index}`, { seq: 150 - index }]),
+    );
+    const lease = serving("pod-a", { seq: 200, rejected });
+    lease.changed();
+    await waitFor("the first beat", async () => (await seqOf("pod-a")) !== undefined);
+    lease.stop();
+    const found = await client.resource(LEASES).get({ namespace, name: servingLeaseName("pod-a") });
+    const named = JSON.parse(found.metadata.annotations?.[REJECTED_ANNOTATION] ?? "") as Record<string, number>;
+    expect(Object.values(named).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, seq) => seq + 1));
+    expect(await seqOf("pod-a")).toBe("100");
+  });
 
   test("is written at once, then with news at most four times a second, and always ends at the newest", async () => {
     const served = { seq: 1, rejected: new Map() };

@@ -105,10 +105,12 @@ export class ServingLease {
 
   #text(): string {
     const { seq, rejected } = this.#options.served();
-    const some = [...rejected].slice(0, MAX_REJECTED).map(([name, one]) => [name, one.seq] as const);
+    const all = [...rejected].map(([name, one]) => [name, one.seq] as const).toSorted(([, a], [, b]) => a - b);
+    // Whoever reads a seq takes all up to it for served that are not named.
+    const [, firstUnnamed = Infinity] = all[MAX_REJECTED] ?? [];
     return JSON.stringify({
-      [SERVED_SEQ_ANNOTATION]: String(seq),
-      [REJECTED_ANNOTATION]: JSON.stringify(Object.fromEntries(some)),
+      [SERVED_SEQ_ANNOTATION]: String(Math.min(seq, firstUnnamed - 1)),
+      [REJECTED_ANNOTATION]: JSON.stringify(Object.fromEntries(all.slice(0, MAX_REJECTED))),
     });
   }
 
