@@ -122,6 +122,8 @@ if (chosen.help) {
   console.log(USAGE);
   process.exit(0);
 }
+// An end by a signal is an end as well, at which whatever was started ends.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 const report = await (chosen.part === "reconcile" ? reconcile(chosen) : throughput(chosen));
 (chosen.json ? console.error : console.log)(report.text);
 if (chosen.json) console.log(JSON.stringify(report.summary));

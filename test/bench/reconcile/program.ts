@@ -17,12 +17,9 @@ export interface BuiltProgram {
 /** Builds it as for the package. Throws when the compiler reports an error. */
 export function buildProgram(): BuiltProgram {
   const dir = mkdtempSync(join(tmpdir(), "davit-built-"));
-  try {
-    build(ROOT, join(dir, "dist"));
-    for (const name of BESIDE) symlinkSync(join(ROOT, name), join(dir, name));
-  } catch (error) {
-    rmSync(dir, { recursive: true, force: true });
-    throw error;
-  }
-  return { main: join(dir, "dist/main.js"), remove: () => rmSync(dir, { recursive: true, force: true }) };
+  const remove = () => rmSync(dir, { recursive: true, force: true });
+  process.once("exit", remove);
+  build(ROOT, join(dir, "dist"));
+  for (const name of BESIDE) symlinkSync(join(ROOT, name), join(dir, name));
+  return { main: join(dir, "dist/main.js"), remove };
 }

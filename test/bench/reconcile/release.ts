@@ -35,7 +35,14 @@ export class BenchRelease {
     this.#roles = roles;
     this.#redis = redis;
     this.#dir = mkdtempSync(join(tmpdir(), "davit-bench-"));
+    process.once("exit", this.#abandon);
   }
+
+  /** When the bench itself is ended; Redis ends by itself then. */
+  readonly #abandon = (): void => {
+    for (const { child } of this.#running) child.kill("SIGKILL");
+    rmSync(this.#dir, { recursive: true, force: true });
+  };
 
   /** @param main file of the built program; default: that of the sources */
   static async create(cluster: Cluster, main?: string): Promise<BenchRelease> {
@@ -74,6 +81,7 @@ export class BenchRelease {
     await this.#roles.remove();
     await this.#redis.stop();
     rmSync(this.#dir, { recursive: true, force: true });
+    process.off("exit", this.#abandon);
   }
 
   async #start(role: "controller" | "gateway", settings: object): Promise<RoleProcess> {
