@@ -135,15 +135,17 @@ describe("compileAll, when a Secret's previous keys are revoked", () => {
     expect(states(revoked)).toEqual(["current"]);
     expect(revoked.changed).toEqual(["shop/a"]);
     const again = compileTexts([route("a", { revoke: AT }), secret("three")], revoked);
-    expect(states(again)).toEqual(["current", "previous"]);
+    const stays = compileTexts([route("a", { revoke: AT }), secret("three")], again);
+    expect(states(stays)).toEqual(["current", "previous"]);
     const anew = compileTexts([route("a", { revoke: "2026-01-02T00:00:00Z" }), secret("three")], again);
     expect(states(anew)).toEqual(["current"]);
   });
 
   it("takes no notice of a command that is no time", () => {
     const first = compileTexts([route("a"), secret("one")]);
-    const rotated = compileTexts([route("a", { revoke: "now" }), secret("two")], first);
-    expect(states(rotated)).toEqual(["current", "previous"]);
+    const rotated = compileTexts([route("a"), secret("two")], first);
+    const asked = compileTexts([route("a", { revoke: "now" }), secret("two")], rotated);
+    expect(states(asked)).toEqual(["current", "previous"]);
   });
 });
 
@@ -186,6 +188,8 @@ describe("compileAll, when several routes want one host and path", () => {
     const stranger = route("stranger", { path: "/mover", namespace: "other" });
     const third = compileTexts([...moved, stranger], second, NOW + 100 * HOUR);
     expect(served(third)).toEqual(["shop/owner /x", "shop/mover /mover"]);
+    const gone = compileTexts([x("owner"), secret("one")], third, NOW + 100 * HOUR);
+    expect(gone.released).toMatchObject([{ path: "/mover", releasedAt: NOW + 100 * HOUR }]);
     const neighbour = route("neighbour", { path: "/mover" });
     const fourth = compileTexts([...moved, neighbour], third);
     expect(served(fourth)).toEqual(["shop/owner /x", "shop/neighbour /mover"]);
