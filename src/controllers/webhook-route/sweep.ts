@@ -1,4 +1,5 @@
-import { COMPONENT_LABEL } from "../../api/names.ts";
+import { COMPONENT_LABEL, leaderLeaseName } from "../../api/names.ts";
+import { LEASES } from "../../kube/core-types.ts";
 import { isConflict } from "../../kube/errors.ts";
 import type { Live } from "../../kube/objects.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -24,6 +25,8 @@ const PER_SECOND = 10;
 /** A sweep that would take more than this share of what there is, and at least that many objects, takes nothing: something else is wrong. */
 const MAX_SHARE = 0.2;
 const MIN_ALARM = 10;
+const REMEDY =
+  "too much has lost its route at once; if that is meant, delete the objects by hand, else restore the WebhookRoutes";
 
 export interface SweepOptions {
   readonly metrics: Pick<Metrics, "sweepHeld">;
@@ -62,6 +65,8 @@ export class Sweep {
   readonly #operator: Operator;
   readonly #options: SweepOptions;
   readonly #timers: Timers;
+  /** Sorts of which nothing is taken. */
+  readonly #held = new Set<Finding["what"]>();
 
   constructor(operator: Operator, options: SweepOptions) {
     this.#operator = operator;
@@ -107,9 +112,10 @@ export class Sweep {
       const plausible = isPlausible(orphans.length, total);
       this.#options.metrics.sweepHeld.set({ what }, plausible ? 0 : orphans.length);
       if (!plausible) {
-        this.#alarm(what, orphans, total);
+        await this.#alarm({ what, orphans, total }, signal);
         continue;
       }
+      this.#held.delete(what);
       for (const { name, take } of orphans) {
         if (signal.aborted) return;
         this.#operator.logger.info({ what, name }, "swept: its route is gone");
@@ -184,12 +190,21 @@ export class Sweep {
     };
   }
 
-  #alarm(what: Finding["what"], orphans: readonly Orphan[], total: number): void {
-    const { logger } = this.#operator;
+  /** In the log at each round; one Event when it begins, on the leader's Lease: what has lost its route has no object to tell of it. */
+  async #alarm({ what, orphans, total }: Finding, signal: AbortSignal): Promise<void> {
+    const { logger, client, config, events } = this.#operator;
     const examples = orphans.slice(0, 5).map(({ name }) => name);
-    logger.error(
-      { what, orphans: orphans.length, total, examples },
-      "nothing is swept: too much has lost its route at once; if that is meant, delete the objects by hand, else restore the WebhookRoutes",
-    );
+    logger.error({ what, orphans: orphans.length, total, examples }, `nothing is swept: ${REMEDY}`);
+    if (this.#held.has(what)) return;
+    const ref = { namespace: config.namespace, name: leaderLeaseName(config.instance) };
+    const lease = await client
+      .resource(LEASES)
+      .find(ref, { signal })
+      .catch(() => undefined);
+    if (lease === undefined) return;
+    this.#held.add(what);
+    const note = `${orphans.length} of ${total} ${what} have lost their WebhookRoute, and none of them is removed: ${REMEDY}; among them are ${examples.join(", ")}`;
+    const regarding = { ...lease, apiVersion: `${LEASES.group}/${LEASES.version}`, kind: LEASES.kind };
+    events.record(regarding, { type: "Warning", reason: "SweepHeld", action: "Sweep", note });
   }
 }
