@@ -184,6 +184,7 @@ describe("compileAll, when several routes want one host and path", () => {
     const second = compileTexts(moved, first);
     expect(served(second)).toEqual(["shop/owner /x", "shop/mover /mover"]);
     expect(second.changed).toEqual([]);
+    expect(second.released).toEqual([]);
     expect(second.warnings).toEqual([expect.stringContaining("shop/mover goes on at the place it had")]);
     const stranger = route("stranger", { path: "/mover", namespace: "other" });
     const third = compileTexts([...moved, stranger], second, NOW + 100 * HOUR);
