@@ -5,7 +5,7 @@ import { PUBLICATION_SCHEMA, type Publication, released } from "../../routes/pub
 import { heldUntil } from "./draft.ts";
 import type { Operator } from "./operator.ts";
 import { decidePlace } from "./places.ts";
-import { claimIn, claimSecretName, type EntrySecret, entryIn, placeKey } from "./publications.ts";
+import { claimIn, claimSecretName, type EntrySecret, entryIn, placeKey, releasedIn } from "./publications.ts";
 import type { PublicationTarget } from "./publisher.ts";
 import { isShelved } from "./shelf-reconciler.ts";
 import { claimantOf } from "./assessment.ts";
@@ -35,6 +35,27 @@ export async function releaseRoute(operator: Operator, key: string, signal: Abor
   }
   const endsAt = await tidyClaims(operator, key, clock.now());
   return endsAt === undefined ? {} : { requeueAfterMs: Math.max(1, endsAt - clock.now()) };
+}
+
+/**
+ * A namespace made anew under its name is another one: what a route of the one before it still publishes is released.
+ * @returns whether its events are not on their shelf yet; until then its claim must stay, as nothing else tells that it was deleted
+ */
+export async function releaseForerunner(operator: Operator, target: PublicationTarget): Promise<boolean> {
+  const { publications, publisher, clock } = operator;
+  const forerunner = (): EntrySecret | undefined => {
+    const published = publications.get(target.name);
+    return published?.namespaceUid === target.namespaceUid || !published?.namespaceUid ? undefined : published;
+  };
+  const { namespaceUid } = forerunner() ?? target;
+  if (entryIn(forerunner()) !== undefined) {
+    await publisher.publish({ ...target, namespaceUid }, (published, seq) => {
+      const entry = published?.namespaceUid === namespaceUid ? entryIn(published) : undefined;
+      return entry === undefined ? undefined : released(entry, seq, clock.now());
+    });
+  }
+  const left = forerunner();
+  return left !== undefined && releasedIn(left) !== undefined && !isShelved(operator, left);
 }
 
 /** Before a route's entry moves to another place: the claim on the place it leaves gets a Secret of its own. */

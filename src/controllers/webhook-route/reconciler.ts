@@ -8,7 +8,7 @@ import { signingKeysOf } from "../../routes/signing-keys.ts";
 import { type Assessment, assess, claimantOf, invalid, manifestOf } from "./assessment.ts";
 import { closed, baseOf, draftEntry, type Drafted, type DraftInput } from "./draft.ts";
 import type { Refusal } from "./host-policy.ts";
-import { leaveBehind, releaseRoute, tidyClaims, withdrawIfContested } from "./leaving.ts";
+import { leaveBehind, releaseForerunner, releaseRoute, tidyClaims, withdrawIfContested } from "./leaving.ts";
 import type { Operator } from "./operator.ts";
 import { decidePlace } from "./places.ts";
 import { type EntrySecret, entryIn, placeKey } from "./publications.ts";
@@ -19,6 +19,8 @@ import { unresolvedVariables } from "./worker-state.ts";
 
 /** Caches that are not complete yet are looked at again after this long, ms. */
 const SYNC_POLL_MS = 200;
+/** A route whose forerunner's events go on their shelf is looked at again after this long, unless that is told before, ms. */
+const FORERUNNER_MS = 5_000;
 /** A route that no gateway has reached is looked at again after this long: silence is noticed by time alone. */
 const UNREACHED_POLL_MS = 10_000;
 
@@ -66,6 +68,7 @@ export class RouteReconciler {
       route: key,
       namespaceUid: home.metadata.uid,
     };
+    if (await releaseForerunner(this.#operator, target)) return { requeueAfterMs: FORERUNNER_MS };
     const subject = { key, route, namespace, namespaceUid: home.metadata.uid, target, now: clock.now(), signal };
     const assessment = assess(route, home.metadata.labels ?? {}, config);
     if (!assessment.ok) return this.#refuse(subject, assessment);

@@ -43,13 +43,13 @@ export class ShelfReconciler {
   async reconcile(namespace: string, signal: AbortSignal): Promise<ReconcileResult> {
     const live = await this.#live(namespace, signal);
     if (live === undefined) return { requeueAfterMs: CACHE_LAG_MS };
-    const { routes, publications, shelved, enqueue } = this.#operator;
+    const { publications, shelved, enqueue } = this.#operator;
     const deleted = new Map<string, ShelfRound["deleted"][number]>();
     const purge = new Set<string>();
     // One that is still served is not shelved: a gateway may be taking events for it.
     const left = publications
       .inNamespace(namespace)
-      .filter((secret) => releasedIn(secret) !== undefined && routes.get(secret.route) === undefined);
+      .filter((secret) => releasedIn(secret) !== undefined && isDeleted(this.#operator, secret));
     for (const secret of left) {
       const { name, deletionPolicy } = releasedIn(secret) ?? { name: "" };
       const { namespaceUid } = secret;
@@ -86,8 +86,13 @@ export class ShelfReconciler {
  * Whether a released claim has nothing more to say of its route's events. Until they are on their shelf, or purged, only the claim tells that their route
  * was deleted, and how.
  */
-export function isShelved({ routes, shelved }: Pick<Operator, "routes" | "shelved">, secret: EntrySecret): boolean {
-  return shelved === undefined || routes.get(secret.route) !== undefined || shelved.has(shelvedKey(secret));
+export function isShelved(operator: Pick<Operator, "routes" | "namespace" | "shelved">, secret: EntrySecret): boolean {
+  return operator.shelved?.has(shelvedKey(secret)) !== false || !isDeleted(operator, secret);
+}
+
+/** A route of the same name in a namespace that was made anew is another one. */
+function isDeleted({ routes, namespace }: Pick<Operator, "routes" | "namespace">, secret: EntrySecret): boolean {
+  return routes.get(secret.route) === undefined || namespace(namespaceOf(secret))?.metadata.uid !== secret.namespaceUid;
 }
 
 function shelvedKey(secret: EntrySecret): string {
