@@ -2,13 +2,14 @@ import { describe, expect, test } from "vitest";
 import { routeKey } from "../../api/names.ts";
 import type { Live } from "../../kube/objects.ts";
 import { entryOf } from "../../routes/testing.ts";
-import { releaseForerunner } from "./leaving.ts";
+import { releaseForerunner, tidyClaims } from "./leaving.ts";
 import type { Operator } from "./operator.ts";
-import { entryIn, Publications, releasedIn } from "./publications.ts";
+import { type EntrySecret, entryIn, Publications, releasedIn } from "./publications.ts";
 import type { Draft, PublicationTarget } from "./publisher.ts";
 import { RouteIndex, type RouteObject } from "./route-index.ts";
 import { type ShelfRound, ShelfReconciler } from "./shelf-reconciler.ts";
-import { servedSecret } from "./testing.ts";
+import { releasedSecret, servedSecret } from "./testing.ts";
+import { configOf } from "./testing-plan.ts";
 
 const SERVED = servedSecret({ ...entryOf(), namespace: "shop", name: "orders" });
 const targetIn = (namespaceUid: string) => ({ name: SERVED.name, route: "shop/orders", namespaceUid });
@@ -60,5 +61,23 @@ describe("a route of a namespace that was made anew while nobody looked", () => 
     expect(entryIn(publications.get(SERVED.name))).toBeDefined();
     await shelves.reconcile("shop", new AbortController().signal);
     expect(rounds[0]?.deleted).toEqual([]);
+  });
+});
+
+describe("a route that moves again and again", () => {
+  test("keeps the last 16 places that it has left for its namespace, and not all of a day", async () => {
+    const publications = new Publications();
+    for (let n = 0; n < 20; n += 1) {
+      const claim = { namespace: "shop", name: "orders", host: "hooks.example.com", path: `/${n}`, releasedAt: n };
+      publications.put(releasedSecret(claim));
+    }
+    const remove = async (name: string, isOver: (secret: EntrySecret) => boolean) => {
+      const published = publications.get(name);
+      if (published && isOver(published)) publications.drop(name);
+    };
+    const operator = { publications, publisher: { remove }, config: configOf(), routes: new RouteIndex() };
+    await tidyClaims(operator as unknown as Operator, "shop/orders", 100);
+    const left = publications.ofRoute("shop/orders").flatMap((secret) => releasedIn(secret)?.releasedAt ?? []);
+    expect(left.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 16 }, (_, n) => n + 4));
   });
 });

@@ -74,15 +74,24 @@ export async function leaveBehind(
   await publisher.publish({ ...target, name }, (_, seq) => releasedClaim(claim, seq, releasedAt));
 }
 
+/** Most places that a route has left and that are held: each is a Secret that every gateway knows. */
+const MAX_LEFT = 16;
+
 /**
- * Deletes released claims of a route that are over, or whose place is served again.
+ * Deletes released claims of a route that are over, or whose place is served again, and the oldest of more than {@link MAX_LEFT}.
  * @returns Unix ms at which the next one is over
  */
 export async function tidyClaims(operator: Operator, key: string, now: number): Promise<number | undefined> {
   const { publications, publisher, config } = operator;
+  const left = publications.ofRoute(key).flatMap((secret) => releasedIn(secret)?.releasedAt ?? []);
+  const [oldestHeld = 0] = left
+    .toSorted((a, b) => b - a)
+    .slice(0, MAX_LEFT)
+    .slice(-1);
   const isOver = (secret: EntrySecret): boolean => {
     const claim = claimIn(secret);
     if (claim?.releasedAt === undefined || !isShelved(operator, secret)) return false;
+    if (claim.releasedAt < oldestHeld) return true;
     const isServed = publications.at(placeKey(claim)).some((other) => entryIn(other) !== undefined);
     return isServed || heldUntil(claim.releasedAt, config.controller.claimHoldMs) <= now;
   };
