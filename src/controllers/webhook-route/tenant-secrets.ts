@@ -3,6 +3,7 @@ import type { Secret } from "../../kube/core-types.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import type { KubeObject } from "../../kube/objects.ts";
 import type { ResourceClient } from "../../kube/resource-client.ts";
+import { isNewer } from "./fresh-store.ts";
 import type { CacheState, KindCache } from "./kind-cache.ts";
 
 /** What is watched of a tenant's Secrets: no values. Values are read of those that a route refers to. */
@@ -90,7 +91,11 @@ export class TenantSecrets {
       this.#values.delete(key);
       return undefined;
     }
-    this.#values.set(key, { resourceVersion: live.metadata.resourceVersion, secret });
+    const { resourceVersion } = live.metadata;
+    // Another read may have been asked later and answered sooner: a ring must not go back to a key that it has left.
+    const newest = this.#values.get(key);
+    if (newest !== undefined && isNewer(newest.resourceVersion, resourceVersion)) return newest.secret;
+    this.#values.set(key, { resourceVersion, secret });
     return secret;
   }
 }
