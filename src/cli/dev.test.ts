@@ -16,6 +16,11 @@ describe("devOptions", () => {
     expect(given).toMatchObject({ port: 81, adminPort: 82, dataDir: "d" });
   });
 
+  it("holds places as long as a cluster, or as told", () => {
+    expect(devOptions(FILE)).toMatchObject({ claimHoldMs: 86_400_000 });
+    expect(devOptions([...FILE, "--claim-hold", "0s"])).toMatchObject({ claimHoldMs: 0 });
+  });
+
   it("reads where Services are", () => {
     const { services } = devOptions([...FILE, "--service", "shop/orders=http://127.0.0.1:3000/x=y"]);
     expect([...services]).toEqual([["shop/orders", "http://127.0.0.1:3000/x=y"]]);
@@ -27,6 +32,7 @@ describe("devOptions", () => {
     [[...FILE, "--port", "x"], "--port"],
     [[...FILE, "--service", "orders=http://x"], "--service"],
     [[...FILE, "--service", "shop/orders=ftp://x"], "--service"],
+    [[...FILE, "--claim-hold", "soon"], "--claim-hold"],
     [[...FILE, "--log-format", "xml"], "--log-format"],
     [[...FILE, "extra"], 'unexpected argument "extra"'],
   ])("refuses %j and names the flag", (argv, words) => {

@@ -1,9 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { conflictSuite } from "../support/suites/conflict-suite.ts";
 import { DevDriver } from "../support/suites/dev-driver.ts";
 import { answers, applyRoute, applySecret, isServedBy } from "../support/suites/driver.ts";
 import { rotationSuite } from "../support/suites/rotation-suite.ts";
 import { becomes } from "../support/operator/polling.ts";
+
+// A restart takes seconds on a busy machine.
+vi.setConfig({ testTimeout: 120_000 });
 
 describe("davit dev", () => {
   let driver: DevDriver;
