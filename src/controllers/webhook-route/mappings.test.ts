@@ -35,6 +35,7 @@ beforeEach(() => {
     routes,
     publications,
     unreached: new Map(),
+    secrets: { forget: note("forget") },
     rings: quiet,
     children: quiet,
     enqueue: {
@@ -68,5 +69,22 @@ describe("another set of labels of a namespace", () => {
     routes.put("shop/orders", route("orders", "/a"));
     handlers["namespaces"]?.({ key: "shop", next: namespace({ team: "shop" }), previous: namespace({}) });
     expect(queued.toSorted()).toEqual(["host hooks.example.com/", "route shop/orders"]);
+  });
+});
+
+describe("values of a Secret", () => {
+  const using = (name: string, resourceVersion: string, secretRefs: readonly { name: string }[]) => {
+    const { metadata, spec } = route(name, `/${name}`);
+    return { metadata: { ...metadata, resourceVersion }, spec: { ...spec, secretRefs } };
+  };
+  const change = (name: string, next?: object) => handlers["routes"]?.({ key: `shop/${name}`, ...(next && { next }) });
+  const forgotten = () => queued.filter((one) => one.startsWith("forget"));
+
+  test("are forgotten with the last route that refers to it, and not before", () => {
+    for (const name of ["one", "two"]) change(name, using(name, "1", [{ name: "stripe" }]));
+    change("one", using("one", "2", []));
+    expect(forgotten()).toEqual([]);
+    change("two");
+    expect(forgotten()).toEqual(["forget shop/stripe"]);
   });
 });

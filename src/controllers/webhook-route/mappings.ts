@@ -8,7 +8,7 @@ import { exposedHosts } from "./host-reconciler.ts";
 import { hostKey } from "./ingress.ts";
 import type { Operator } from "./operator.ts";
 import { claimIn, type EntrySecret, entryIn, namespaceOf, placeKey } from "./publications.ts";
-import { type RouteObject, signingRef } from "./route-index.ts";
+import { type RouteObject, secretNames, signingRef } from "./route-index.ts";
 import type { Watches } from "./watches.ts";
 import { scopeKey, scopeOf, scopeOfRoute } from "./worker-scope.ts";
 
@@ -50,6 +50,7 @@ function onRoute(
   routes.put(key, next);
   if (previous === undefined || isNews(next, previous)) enqueue.route(key);
   if (before === undefined) return enqueue.shelves(namespace);
+  forgetSecretsOf(operator, before);
   if (placeOf(before) !== placeOf(next)) queuePlace(operator, placeOf(before));
   if (!isDedicatedChange(before, next)) return;
   enqueue.workers(key);
@@ -61,12 +62,21 @@ function onRouteGone({ tenantSecrets }: Watches, operator: Operator, key: string
   const before = routes.get(key);
   const { namespace = "" } = refOf(key);
   routes.remove(key);
+  if (before !== undefined) forgetSecretsOf(operator, before);
   unreached.delete(key);
   enqueue.route(key);
   enqueue.shelves(namespace);
   enqueue.access(namespace);
   queuePlace(operator, placeOf(before));
   if (routes.ofNamespace(namespace).length === 0) tenantSecrets.release(namespace);
+}
+
+/** Values of what no route refers to any more do not stay in memory. */
+function forgetSecretsOf({ routes, secrets }: Operator, before: Live<RouteObject>): void {
+  for (const name of secretNames(before)) {
+    const key = `${before.metadata.namespace}/${name}`;
+    if (routes.ofSecret(key).length === 0) secrets.forget(key);
+  }
 }
 
 function isEnabled({ config: { rbac } }: Operator, namespace: string): boolean {
