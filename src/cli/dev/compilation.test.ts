@@ -213,6 +213,16 @@ describe("compileAll, when several routes want one host and path", () => {
     expect(served(later)).toEqual(["other/stranger /x"]);
   });
 
+  it("lets two routes of a namespace swap places, and two of different ones stay where they are", () => {
+    const first = compileTexts([route("a"), route("b"), secret("one")]);
+    const swapped = compileTexts([route("a", { path: "/b" }), route("b", { path: "/a" }), secret("one")], first);
+    expect(served(swapped)).toEqual(["shop/a /b", "shop/b /a"]);
+    const other = { namespace: "other" };
+    const apart = compileTexts([route("a"), route("b", other), secret("one")]);
+    const refused = compileTexts([route("a", { path: "/b" }), route("b", { ...other, path: "/a" })], apart);
+    expect(served(refused)).toEqual(["shop/a /a", "other/b /b"]);
+  });
+
   it("holds the place that a route has left by moving away", () => {
     const first = compileTexts([x("a"), secret("one")]);
     const moved = compileTexts([route("a"), secret("one")], first);
