@@ -29,7 +29,7 @@ export type Drafted =
       readonly ok: true;
       /** With signing keys; carries the published `seq`. */
       readonly entry: RouteEntry;
-      /** It says something else than what is published. */
+      /** It says something else than what is published, or what is published is not found by its labels. */
       readonly differs: boolean;
       readonly compiled: Extract<CompileResult, { readonly ok: true }>;
     }
@@ -53,7 +53,12 @@ export function draftEntry(input: DraftInput, published: EntrySecret | undefined
   });
   if (!compiled.ok) return compiled;
   const entry = withRevocation(compiled.entry, revokeAt, base);
-  return { ok: true, entry, compiled, differs: base === undefined || !sameEntry(withSigningKeys(entry, []), base) };
+  return {
+    ok: true,
+    entry,
+    compiled,
+    differs: base === undefined || published?.isUnmarked === true || !sameEntry(withSigningKeys(entry, []), base),
+  };
 }
 
 /** The entry as published for this very namespace: the keys of a namespace that was deleted belonged to somebody else. */

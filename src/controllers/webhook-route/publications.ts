@@ -30,6 +30,8 @@ export interface EntrySecret {
   /** `namespace/name` of the route it was written for; "" when the annotation is missing. */
   readonly route: string;
   readonly namespaceUid: string;
+  /** Lacks a label by which gateways and controllers find it. */
+  readonly isUnmarked?: true;
   /** `undefined` when it cannot be used: see {@link problem}. */
   readonly publication?: Publication;
   readonly problem?: UnusablePublication;
@@ -40,7 +42,8 @@ export function readEntrySecret(secret: Live<Secret>): EntrySecret {
   const json = Buffer.from(secret.data?.[PUBLICATION_KEY] ?? "", "base64").toString("utf8");
   const reading = readPublication(json);
   const read = reading.ok ? { publication: reading.publication } : { problem: reading };
-  const identity = identityOf(secret);
+  const instance = reading.ok && "entry" in reading.publication ? reading.publication.entry.instance : undefined;
+  const identity = { ...identityOf(secret), ...(!isMarked(secret, instance) && { isUnmarked: true as const }) };
   if (!reading.ok || identity.route !== "") return { ...identity, ...read };
   // Somebody took the annotation away.
   const { namespace, name } = "entry" in reading.publication ? reading.publication.entry : reading.publication.released;
@@ -50,6 +53,15 @@ export function readEntrySecret(secret: Live<Secret>): EntrySecret {
 /** What {@link readEntrySecret} would make of a Secret that was just written, without parsing it again. */
 export function writtenEntrySecret(secret: Live<Secret>, publication: Publication): EntrySecret {
   return { ...identityOf(secret), publication };
+}
+
+function isMarked({ metadata: { labels = {} } }: Live<Secret>, instance: string | undefined): boolean {
+  const wanted = labelsOf(instance ?? labels[INSTANCE_LABEL] ?? "");
+  return Object.entries(wanted).every(([name, value]) => labels[name] === value);
+}
+
+function labelsOf(instance: string): Readonly<Record<string, string>> {
+  return { [MANAGED_BY_LABEL]: MANAGED_BY, [INSTANCE_LABEL]: instance, [COMPONENT_LABEL]: "entry" };
 }
 
 function identityOf({ metadata }: Live<Secret>): Omit<EntrySecret, "publication" | "problem"> {
@@ -75,7 +87,7 @@ export function entrySecret(place: EntrySecretPlace, publication: Publication): 
     metadata: {
       name: place.name,
       namespace: place.namespace,
-      labels: { [MANAGED_BY_LABEL]: MANAGED_BY, [INSTANCE_LABEL]: place.instance, [COMPONENT_LABEL]: "entry" },
+      labels: labelsOf(place.instance),
       annotations: { [ROUTE_ANNOTATION]: place.route, [NAMESPACE_UID_ANNOTATION]: place.namespaceUid },
     },
     type: ENTRY_SECRET_TYPE,
