@@ -27,6 +27,28 @@ const examples = readdirSync(join(ROOT, "examples"), { recursive: true, encoding
 /** Namespaces that the examples are in. */
 const NAMESPACES = ["quickstart", "shop"];
 
+// First, as what the examples leave behind runs out in its own time.
+describe("a release whose routes do not change", () => {
+  test("writes nothing but Leases", async () => {
+    const shop = await release.tenant();
+    await shop.secret("in", { key: "one" });
+    for (const name of ["one", "two", "three"]) await shop.route(name, SIGNED);
+    await shop.route("refused", { exposure: { host: "nobody.example.com", path: "/" } });
+    await shop.route("lacking", { ...SIGNED, secretRefs: [{ name: "absent", key: "key" }] });
+    await becomes(() => shop.condition("three"), "True/Reconciled");
+    await becomes(() => shop.condition("refused", "Accepted"), "False/HostNotAllowed");
+    await becomes(() => shop.condition("lacking", "SecretsResolved"), "False/SecretNotFound");
+    await sleep(5_000);
+    const before = await versions(shop.namespace);
+    const writes = await writesSoFar();
+    await sleep(QUIET_MS);
+    expect(await versions(shop.namespace)).toEqual(before);
+    const leases = 2 * Math.ceil(QUIET_MS / 2_000) + 2;
+    expect((await writesSoFar()) - writes).toBeLessThanOrEqual(leases);
+    expect((await shop.get("one"))["spec"].exposure.host).toBe(HOST);
+  });
+});
+
 describe("every example", () => {
   beforeAll(async () => {
     for (const namespace of NAMESPACES) {
@@ -42,18 +64,16 @@ describe("every example", () => {
     for (const namespace of NAMESPACES) await cluster.admin.delete(`/api/v1/namespaces/${namespace}`);
   });
 
-  test("differs in nothing from what is live once it was applied and is published, on the client and on the server", async () => {
+  test("differs in nothing from what is live once it was applied and is published", async () => {
     const files = examples.flatMap((file) => ["--filename", file]);
     expect(await kubectl(cluster, ["apply", ...files])).toMatchObject({ code: 0 });
     await becomes(unpublished, []);
-    for (const how of [[], ["--server-side", "--force-conflicts"]]) {
-      const { code, stdout, stderr } = await kubectl(cluster, ["diff", ...how, ...files]);
-      expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "", stderr: "" });
-    }
+    const { code, stdout, stderr } = await kubectl(cluster, ["diff", ...files]);
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "", stderr: "" });
     expect(examples.map((file) => relative(ROOT, file))).toContain("examples/quickstart/github.yaml");
   });
 
-  test("can be applied on the server, by another manager, without a conflict with Davit", async () => {
+  test("can be applied on the server by another manager without a conflict with Davit, and then differs in nothing there", async () => {
     const files = examples.flatMap((file) => ["--filename", file]);
     const apply = await kubectl(cluster, ["apply", "--server-side", "--field-manager", "gitops", ...files]);
     // kubectl's own client-side manager is no conflict, as it says the same.
@@ -78,27 +98,6 @@ async function unpublished(): Promise<string[]> {
     )
     .map(({ metadata }) => metadata.name);
 }
-
-describe("a release whose routes do not change", () => {
-  test("writes nothing but Leases", async () => {
-    const shop = await release.tenant();
-    await shop.secret("in", { key: "one" });
-    for (const name of ["one", "two", "three"]) await shop.route(name, SIGNED);
-    await shop.route("refused", { exposure: { host: "nobody.example.com", path: "/" } });
-    await shop.route("lacking", { ...SIGNED, secretRefs: [{ name: "absent", key: "key" }] });
-    await becomes(() => shop.condition("three"), "True/Reconciled");
-    await becomes(() => shop.condition("refused", "Accepted"), "False/HostNotAllowed");
-    await becomes(() => shop.condition("lacking", "SecretsResolved"), "False/SecretNotFound");
-    await sleep(5_000);
-    const before = await versions(shop.namespace);
-    const writes = await writesSoFar();
-    await sleep(QUIET_MS);
-    expect(await versions(shop.namespace)).toEqual(before);
-    const leases = 2 * Math.ceil(QUIET_MS / 2_000) + 2;
-    expect((await writesSoFar()) - writes).toBeLessThanOrEqual(leases);
-    expect((await shop.get("one"))["spec"].exposure.host).toBe(HOST);
-  });
-});
 
 /** Versions of everything that Davit writes for a namespace. */
 async function versions(namespace: string): Promise<Record<string, string>> {

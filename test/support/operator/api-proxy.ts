@@ -80,13 +80,9 @@ export class ApiProxy {
 
   /** The watches that run say nothing more, and stay open: a half-open connection. @returns how many */
   loseWatches(): number {
+    const count = this.#watches.size;
     for (const response of this.#watches) response.emit("lost");
-    return this.#watches.size;
-  }
-
-  /** Watches that run and were not lost. */
-  get watches(): number {
-    return this.#watches.size;
+    return count;
   }
 
   async #pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
