@@ -30,6 +30,8 @@ export interface CompileInput {
   readonly published?: RouteEntry;
   /** Ring of the outgoing signing key as kept last, where it is not kept in {@link published}. */
   readonly signingKeys?: readonly RingKey[];
+  /** Overlap of that ring, ms, where others share it. Default: the route's own. */
+  readonly signingOverlapMs?: number | undefined;
   /** Unix ms. */
   readonly now: number;
   readonly releaseKey: Buffer;
@@ -162,7 +164,9 @@ function compileSigning(input: CompileInput, spec: ResolvedWebhookRouteSpec): Si
   const { keys, unresolved } = observeSigningKey(ref, input.secrets, "spec.delivery.signing.secretRef");
   const kept = input.published?.destinations.find((destination) => destination.signing)?.signing?.keys;
   const before = input.signingKeys ?? kept ?? [];
-  return { change: advanceRing(before, keys, ringOptions(input, spec)), unresolved };
+  const own = ringOptions(input, spec);
+  const options = { ...own, overlapMs: input.signingOverlapMs ?? own.overlapMs };
+  return { change: advanceRing(before, keys, options), unresolved };
 }
 
 function ringOptions({ now, releaseKey }: CompileInput, { rotation }: ResolvedWebhookRouteSpec) {

@@ -16,6 +16,8 @@ export interface DraftInput {
   readonly secrets: ReadonlyMap<string, SecretObject>;
   /** Ring of the signing key as kept last. */
   readonly signingKeys: readonly RingKey[];
+  /** Its overlap, of `signingOverlapMs`. */
+  readonly signingOverlapMs?: number | undefined;
   /** Command to end every previous key; it is carried out once. */
   readonly revokeAt?: string | undefined;
   readonly releaseKey: Buffer;
@@ -48,6 +50,7 @@ export function draftEntry(input: DraftInput, published: EntrySecret | undefined
     secrets: input.secrets,
     now: input.now,
     releaseKey: input.releaseKey,
+    signingOverlapMs: input.signingOverlapMs,
     signingKeys: isDue ? revokePrevious(signingKeys) : signingKeys,
     ...(base === undefined ? {} : { published: isDue ? withoutPreviousKeys(base) : base }),
   });

@@ -14,6 +14,7 @@ import { decidePlace } from "./places.ts";
 import { type EntrySecret, entryIn, placeKey } from "./publications.ts";
 import type { PublicationTarget } from "./publisher.ts";
 import { type RouteObject, secretNames, signingRef } from "./route-index.ts";
+import { signingOverlapMs } from "./signing-overlap.ts";
 import { type RouteFindings, writeStatus } from "./status-writer.ts";
 import { unresolvedVariables } from "./worker-state.ts";
 
@@ -96,6 +97,7 @@ export class RouteReconciler {
       namespaceUid: subject.namespaceUid,
       secrets: found,
       signingKeys: this.#ringOf(subject)?.keys ?? [],
+      signingOverlapMs: signingOverlapMs(this.#operator.routes, route),
       revokeAt,
       releaseKey: this.#operator.releaseKey(),
       now,
