@@ -109,6 +109,15 @@ describe("the chart", () => {
     expect(deployment.spec.template.metadata.labels).toMatchObject(workers?.podSelector.matchLabels ?? {});
   });
 
+  it("starts the bundled Redis anew when it has to know other users, as it reads them at its start", async () => {
+    const checksum = async (users: string) => {
+      const redis = only(await renderChart({ values: { redis: { users } } }), "StatefulSet", "davit-redis");
+      return redis["spec"].template.metadata.annotations["davit.dev/config-checksum"] as string;
+    };
+    expect(await checksum("Shared")).not.toBe(await checksum("Provisioned"));
+    expect(await checksum("Provisioned")).toBe(await checksum("Provisioned"));
+  });
+
   it("leaves the credentials of Redis to a Secret that is named", async () => {
     const objects = await renderChart({ values: { redis: { bundled: { credentialsSecretName: "own" } } } });
     expect(objects.filter(({ kind }) => kind === "Secret")).toEqual([]);
