@@ -36,6 +36,7 @@ export const REASONS = [
   "SlowAnswers",
   "RedisSecretNotFound",
   "RedisUsersRefused",
+  "EarlierNamespace",
   "AsExpected",
 ] as const;
 export type Reason = (typeof REASONS)[number];

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { provisionedRedisSecretName, routeKey } from "../../src/api/names.ts";
 import { newEvent, routePolicy } from "../../src/custody/conformance/fixtures.ts";
 import { commandRules, userName } from "../../src/custody/redis/user-rules.ts";
@@ -11,6 +11,8 @@ import { RedisStore } from "../../src/custody/redis/store.ts";
 import { sharedCluster } from "../support/cluster.ts";
 import { ControllerRelease } from "../support/roles/controller-release.ts";
 import type { RoleProcess } from "../support/roles/role-process.ts";
+
+vi.setConfig({ testTimeout: 180_000 });
 
 const cluster = sharedCluster();
 const poll = { timeout: 30_000, interval: 50 };
@@ -103,6 +105,46 @@ describe("Redis users (Provisioned)", () => {
     await expect.poll(() => users(), poll).not.toContain(user());
     expect(await urlOf(kept)).toBeDefined();
     expect(await users()).toContain(userName({ role: "worker", instance: release.instance, namespace: kept }));
+  });
+
+  test("are not made for a namespace that was made anew until what is left of the one before it is adopted or purged", async () => {
+    const store = new RedisStore({ url: release.redis.url });
+    try {
+      await store.start();
+      const namespaces = "/api/v1/namespaces";
+      const keyOf = async (route: string) =>
+        routeKey((await cluster.admin.get(`${namespaces}/${shop}`)).metadata.uid ?? "", route);
+      await granted();
+      const before = await keyOf("orders");
+      const policy = routePolicy({ route: before });
+      const destinations = [{ destination: `${before}/own`, limit: 16 }];
+      const scope = { instance: release.instance, namespace: shop };
+      await store.inbox(scope).claim(newEvent({ policy, destinations }));
+      await cluster.admin.delete(`${namespaces}/${shop}`);
+      const isGone = async () => (await cluster.admin.request("GET", `${namespaces}/${shop}`)).status === 404;
+      await expect.poll(isGone, poll).toBe(true);
+      await cluster.admin.create(namespaces, { metadata: { name: shop } });
+      await release.route(shop, "orders");
+      await expect
+        .poll(() => release.condition(shop, "orders", "WorkersAvailable"), poll)
+        .toBe("False/EarlierNamespace");
+      const { conditions = [] } = await release.status(shop, "orders");
+      const { message } = conditions.find(({ type }) => type === "WorkersAvailable") ?? {};
+      expect(message).toContain(`davit orphans adopt -n ${shop} --from ${before} --to ${shop}/orders`);
+      const told = async () =>
+        (await release.list(shop, "events.k8s.io/v1/events")).filter(({ reason }) => reason === "EarlierNamespace");
+      await expect.poll(async () => (await told()).length, poll).toBe(1);
+      expect((await told())[0]?.["note"]).toContain(`davit orphans purge -n ${shop} ${before} --yes`);
+      expect(await urlOf()).toBeUndefined();
+      // Not the new route's own: neither in its log nor in its lanes.
+      const after = await keyOf("orders");
+      expect(await store.ledger(scope).events(after, 10)).toEqual([]);
+      expect(await store.shelves(scope).adopt(before, after)).toEqual({ records: 1, left: 0, more: false });
+      expect(await store.ledger(scope).events(after, 10)).toHaveLength(1);
+      await expect.poll(() => urlOf(), { ...poll, timeout: 60_000 }).toMatch(`redis://${user()}:`);
+    } finally {
+      store.close();
+    }
   });
 
   test("of a namespace that went while nobody led are found and taken away", async () => {

@@ -15,6 +15,7 @@ import { sleep, systemTimers } from "../../lib/timers.ts";
 import type { Logger } from "../../observability/logger.ts";
 import type { Metrics } from "../../observability/metrics.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
+import { ForerunnerEvents } from "./forerunner-events.ts";
 import { tellPurge } from "./purge-report.ts";
 import { QueueWatch } from "./queue-watch.ts";
 
@@ -43,6 +44,7 @@ export class Custody implements Observations, ShelfKeeper {
   readonly #orphans = new Map<string, readonly { readonly namespace: string; readonly route: string }[]>();
   #operator: Operator | undefined;
   #reports: BacklogReports | undefined;
+  readonly #forerunners = new ForerunnerEvents();
   readonly #queue = new QueueWatch(systemTimers.now());
 
   constructor(options: CustodyOptions) {
@@ -95,6 +97,7 @@ export class Custody implements Observations, ShelfKeeper {
     signal.throwIfAborted();
     if (!isLeader()) throw new NotLeaderError();
     this.#show(namespace, report);
+    if (this.#operator !== undefined) this.#forerunners.tell(this.#operator, namespace, report.orphans);
     for (const one of report.purged) tellPurge(this.#options, { ...one, namespace, isAsked: purge.has(one.route) });
     if (report.active.length > 0) return ACTIVE_AGAIN_MS;
     return report.orphans.length > 0 || deleted.length > 0 ? SHELVES_AGAIN_MS : undefined;

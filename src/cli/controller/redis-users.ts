@@ -1,8 +1,11 @@
+import { forerunnerRefusal, forerunnersIn } from "../../controllers/webhook-route/forerunner.ts";
+import type { Refusal } from "../../controllers/webhook-route/host-policy.ts";
 import type { RedisAccess } from "../../controllers/webhook-route/redis-access.ts";
 import { CustodyError, type CustodyErrorCode } from "../../custody/port.ts";
 import { asCustodyError } from "../../custody/redis/errors.ts";
 import { type RedisUserScope, userName, userPrefix } from "../../custody/redis/user-rules.ts";
 import { aclNode, newPassword, type RedisUser, RedisUsers, urlFor } from "../../custody/redis/users.ts";
+import type { OrphanedRoute } from "../../custody/shelves.ts";
 import { sleep, systemTimers } from "../../lib/timers.ts";
 import type { Logger } from "../../observability/logger.ts";
 
@@ -25,6 +28,8 @@ export interface ProvisionedUsersOptions {
   readonly isLeader: () => boolean;
   /** Namespaces with something on a shelf. Rejects when the store does not say. */
   readonly shelved: () => Promise<readonly string[]>;
+  /** What is on the shelves of a namespace. Rejects when the store does not say. */
+  readonly orphans: (namespace: string) => Promise<readonly OrphanedRoute[]>;
 }
 
 interface Granted {
@@ -39,6 +44,8 @@ export class ProvisionedUsers implements RedisAccess {
   readonly #users: RedisUsers;
   /** By name of the user. */
   readonly #granted = new Map<string, Granted & { readonly scope: RedisUserScope }>();
+  /** Why namespaces get no user: see {@link hasForerunner}. */
+  readonly #held = new Map<string, Refusal>();
   #isRefused = false;
 
   constructor(options: ProvisionedUsersOptions) {
@@ -96,8 +103,15 @@ export class ProvisionedUsers implements RedisAccess {
     return true;
   }
 
-  problem(): ReturnType<RedisAccess["problem"]> {
-    return this.#isRefused ? { reason: "RedisUsersRefused", message: REMEDY } : undefined;
+  async hasForerunner(namespace: string, namespaceUid: string): Promise<boolean> {
+    const refusal = forerunnerRefusal(namespace, forerunnersIn(await this.#options.orphans(namespace), namespaceUid));
+    if (refusal === undefined) this.#held.delete(namespace);
+    else this.#held.set(namespace, refusal);
+    return refusal !== undefined;
+  }
+
+  problem(namespace: string): Refusal | undefined {
+    return this.#isRefused ? { reason: "RedisUsersRefused", message: REMEDY } : this.#held.get(namespace);
   }
 
   /**

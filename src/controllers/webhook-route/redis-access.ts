@@ -10,6 +10,7 @@ import type { ReconcileResult } from "../../runtime/reconcile.ts";
 import type { Refusal } from "./host-policy.ts";
 import type { Operator } from "./operator.ts";
 import { entryIn } from "./publications.ts";
+import { isShelved } from "./shelf-reconciler.ts";
 
 /** Key of the Secret: the URL with the user and its password. */
 const KEY = "url";
@@ -35,8 +36,13 @@ export interface RedisAccess {
    * @returns whether there is no such user now
    */
   revoke(namespace: string): Promise<boolean>;
-  /** Why users cannot be set, when that does not end by itself. */
-  problem(): Refusal | undefined;
+  /**
+   * Whether something of an earlier namespace of this name is kept. Then nobody is let in: the user may read all that is under the name.
+   * @param namespaceUid of the namespace that there is now
+   */
+  hasForerunner(namespace: string, namespaceUid: string): Promise<boolean>;
+  /** Why the namespace's user cannot be set, or is not, when that does not end by itself. */
+  problem(namespace: string): Refusal | undefined;
 }
 
 /**
@@ -62,13 +68,32 @@ export class RedisAccessReconciler {
       // Asked of the API server itself: a cache that is wrong must not cut off anybody's workers.
       const found = await client.resource(NAMESPACES).find({ name: namespace }, { signal });
       if (found !== undefined) return { requeueAfterMs: CACHE_LAG_MS };
-      return this.#revoke(namespace);
+      return this.#isShelving(namespace) ? { requeueAfterMs: CACHE_LAG_MS } : this.#revoke(namespace);
     }
     // Its workers end with it; it is looked at again when it is gone.
     if (home.metadata.deletionTimestamp !== undefined) return {};
     const hasWorkers = publications.inNamespace(namespace).some((secret) => entryIn(secret) !== undefined);
-    if (hasWorkers) return this.#give(namespace, signal);
-    return routes.ofNamespace(namespace).length === 0 ? this.#takeAway(namespace, signal) : {};
+    if (hasWorkers) return this.#giveUnlessForerunner(namespace, home.metadata.uid, signal);
+    if (routes.ofNamespace(namespace).length > 0) return {};
+    return this.#isShelving(namespace) ? { requeueAfterMs: CACHE_LAG_MS } : this.#takeAway(namespace, signal);
+  }
+
+  /** Whether a route was deleted and its events are not on their shelf yet, where they would be missed. @param except UID whose routes do not count */
+  #isShelving(namespace: string, except?: string): boolean {
+    const secrets = this.#operator.publications.inNamespace(namespace);
+    return secrets.some(
+      (secret) =>
+        secret.publication !== undefined && secret.namespaceUid !== except && !isShelved(this.#operator, secret),
+    );
+  }
+
+  /** A user that was there before stays: what it may read was its own. */
+  async #giveUnlessForerunner(namespace: string, uid: string, signal: AbortSignal): Promise<ReconcileResult> {
+    if (this.#isShelving(namespace, uid)) return { requeueAfterMs: CACHE_LAG_MS };
+    const isHeld = await this.#access.hasForerunner(namespace, uid);
+    if (!isHeld) return this.#give(namespace, signal);
+    this.#tell(namespace);
+    return { requeueAfterMs: AGAIN_MS };
   }
 
   /** The user first: a worker that finds the Secret must be let in. */
@@ -125,7 +150,7 @@ export class RedisAccessReconciler {
 
   /** The status of routes says why their workers get no user. */
   #tell(namespace: string): void {
-    const problem = this.#access.problem()?.reason ?? "";
+    const problem = this.#access.problem(namespace)?.reason ?? "";
     if (problem === (this.#told.get(namespace) ?? "")) return;
     this.#told.set(namespace, problem);
     const { routes, enqueue } = this.#operator;

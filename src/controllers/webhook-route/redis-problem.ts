@@ -10,7 +10,7 @@ export function redisProblem(
   place: string,
 ): Refusal | undefined {
   const { users, providedSecretName: name } = config.redis;
-  if (users === "Provisioned") return redisAccess?.problem();
+  if (users === "Provisioned") return redisAccess?.problem(place);
   if (secrets.state(place) !== "Synced" || secrets.labelsOf(place, name) !== undefined) return undefined;
   return {
     reason: "RedisSecretNotFound",
