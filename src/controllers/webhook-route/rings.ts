@@ -38,6 +38,17 @@ export interface RingSecret {
   readonly tooNew: boolean;
 }
 
+/** It lies in a tenant's namespace, so what is in it may be anything. */
+function isRingKey(value: unknown): value is RingKey {
+  const isTyped = (type: string) => (name: string) => typeof fieldOf(value, name) === type;
+  const notAfter = typeof fieldOf(value, "notAfter");
+  return (
+    ["id", "use", "state", "value"].every(isTyped("string")) &&
+    isTyped("number")("since") &&
+    (notAfter === "undefined" || notAfter === "number")
+  );
+}
+
 /** Reads a ring Secret. Never throws: what cannot be read counts as a ring without keys. */
 export function readRingSecret(secret: Live<Secret>): RingSecret {
   const { name, namespace = "", uid, resourceVersion } = secret.metadata;
@@ -49,7 +60,7 @@ export function readRingSecret(secret: Live<Secret>): RingSecret {
     name,
     uid,
     resourceVersion,
-    keys: Array.isArray(keys) ? (keys as RingKey[]) : [],
+    keys: Array.isArray(keys) ? keys.filter(isRingKey) : [],
     tooNew: typeof minReader === "number" && minReader > RING_SCHEMA,
   };
 }
