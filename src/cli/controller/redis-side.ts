@@ -35,13 +35,12 @@ export class RedisSide {
     const { instance } = config;
     const url = redisUrlOf(urlFile);
     const store = openStore({ url, durability, replicas }, options);
-    const shelved = () => store.namespacesWithShelves(instance);
     const orphans = (namespace: string) => store.shelves({ instance, namespace }).orphans();
     this.#options = options;
     this.#store = store;
     this.custody = new Custody({ ...options, store });
     this.users =
-      users === "Provisioned" ? new ProvisionedUsers({ url, instance, logger, isLeader, shelved, orphans }) : undefined;
+      users === "Provisioned" ? new ProvisionedUsers({ url, instance, logger, isLeader, orphans }) : undefined;
   }
 
   /** Adds what the leader does to a manager that does not run yet. */

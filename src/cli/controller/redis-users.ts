@@ -26,8 +26,6 @@ export interface ProvisionedUsersOptions {
   readonly instance: string;
   readonly logger: Logger;
   readonly isLeader: () => boolean;
-  /** Namespaces with something on a shelf. Rejects when the store does not say. */
-  readonly shelved: () => Promise<readonly string[]>;
   /** What is on the shelves of a namespace. Rejects when the store does not say. */
   readonly orphans: (namespace: string) => Promise<readonly OrphanedRoute[]>;
 }
@@ -96,7 +94,7 @@ export class ProvisionedUsers implements RedisAccess {
   }
 
   async revoke(namespace: string): Promise<boolean> {
-    if ((await this.#options.shelved()).includes(namespace)) return false;
+    if ((await this.#options.orphans(namespace)).length > 0) return false;
     const name = userName(this.#scope(namespace));
     this.#granted.delete(name);
     await this.#ask(() => this.#node.acl("DELUSER", name));
