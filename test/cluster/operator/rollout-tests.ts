@@ -25,7 +25,7 @@ export function rolloutTests(release: () => OperatorRelease): void {
         return seen[0]?.urls ?? [];
       };
       const path = `/${shop.namespace}/orders`;
-      const senders = new Senders({ host: HOST, path, key: "one", rate: RATE, targets });
+      const senders = new Senders({ host: HOST, path, key: "one", rate: RATE, maxInFlight: 32, targets });
       onTestFinished(() => void senders.stop());
       const before = release().pods("gateway");
       const { admin } = release().cluster;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { OperatorRelease } from "../../support/operator/operator-release.ts";
 import { becomes, measured } from "../../support/operator/polling.ts";
-import { INGRESS_HOST, SIGNED } from "../../support/operator/tenant.ts";
+import { INGRESS_HOST, SIGNED, workersRedisSecret } from "../../support/operator/tenant.ts";
 
 /** Readiness and its reasons. @param admission switches whether Ingresses are admitted */
 export function statusTests(release: () => OperatorRelease, admission: { isOn: boolean }): void {
@@ -27,7 +27,8 @@ export function statusTests(release: () => OperatorRelease, admission: { isOn: b
       await shop.route("orders");
       await becomes(() => shop.condition("orders"), "False/RedisSecretNotFound");
       await becomes(() => shop.condition("orders", "Programmed"), "True/Reconciled");
-      const named = expect.stringContaining(`kubectl create secret generic davit-redis --namespace ${shop.namespace}`);
+      const command = `kubectl create secret generic ${workersRedisSecret(release().name)} --namespace ${shop.namespace}`;
+      const named = expect.stringContaining(command);
       await becomes(() => shop.message("orders"), named);
       const { id } = await shop.post("orders");
       await shop.redisSecret();

@@ -48,6 +48,8 @@ export interface SendersOptions {
   readonly key?: string | undefined;
   /** Requests a second, whether or not earlier ones are answered. */
   readonly rate: number;
+  /** Requests that wait for an answer at most: beyond it senders are slower than the rate. Default: no limit. */
+  readonly maxInFlight?: number;
   /** Base URLs of gateways that take new requests at present, as a Service would know them. */
   readonly targets: () => readonly string[];
 }
@@ -86,9 +88,10 @@ export class Senders {
 
   async #run(): Promise<void> {
     const startedAt = performance.now();
+    const { maxInFlight = Number.POSITIVE_INFINITY } = this.#options;
     for (; !this.#isStopped; await sleep(TICK_MS)) {
       const due = Math.floor(((performance.now() - startedAt) * this.#options.rate) / 1_000);
-      while (this.#sent < due) {
+      while (this.#sent < due && this.#inFlight.size < maxInFlight) {
         const sending = this.#send(this.#sent++).finally(() => this.#inFlight.delete(sending));
         this.#inFlight.add(sending);
       }
