@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "../../src/config/load.ts";
-import { workerObjects } from "../../src/controllers/webhook-route/workers.ts";
+import { workerObjects } from "../../src/controllers/webhook-route/workers/workers.ts";
 import { entryOf } from "../../src/routes/testing.ts";
 import { readCrds } from "../support/control-plane/crds.ts";
 import type { KubeObject } from "../support/control-plane/client.ts";

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { difference, type DesiredObject } from "../../src/controllers/webhook-route/desired-object.ts";
-import { hostObjects } from "../../src/controllers/webhook-route/ingress.ts";
+import { difference, type DesiredObject } from "../../src/controllers/webhook-route/children/desired-object.ts";
+import { hostObjects } from "../../src/controllers/webhook-route/exposure/ingress.ts";
 import {
   HAND_OVER_MANAGER,
   handOverPatch,
@@ -8,9 +8,9 @@ import {
   replicaPlan,
   STEP_MS,
   type WantedReplicas,
-} from "../../src/controllers/webhook-route/replica-plan.ts";
+} from "../../src/controllers/webhook-route/workers/replica-plan.ts";
 import { configOf, dedicatedOf, hostOf, namedEntry } from "../../src/controllers/webhook-route/testing-plan.ts";
-import { type WorkerInput, workerObjects } from "../../src/controllers/webhook-route/workers.ts";
+import { type WorkerInput, workerObjects } from "../../src/controllers/webhook-route/workers/workers.ts";
 import { pathOf } from "../support/chart.ts";
 import { sharedCluster } from "../support/cluster.ts";
 import { type KubeObject, PATCH } from "../support/control-plane/client.ts";

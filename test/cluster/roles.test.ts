@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { ENTRY_SECRET_TYPE, entrySecretName, SERVED_SEQ_ANNOTATION, servingLeaseName } from "../../src/api/names.ts";
 import { configSchema, type Config } from "../../src/config/schema.ts";
-import { workerObjects } from "../../src/controllers/webhook-route/workers.ts";
+import { workerObjects } from "../../src/controllers/webhook-route/workers/workers.ts";
 import type { RouteEntry } from "../../src/routes/entry.ts";
 import { PUBLICATION_KEY, published } from "../../src/routes/publication.ts";
 import { chartRoles, pathOf, type ChartRoles } from "../support/chart.ts";

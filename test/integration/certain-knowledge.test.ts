@@ -2,14 +2,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { routeKey } from "../../src/api/names.ts";
 import { configSchema } from "../../src/config/schema.ts";
 import type { Operator } from "../../src/controllers/webhook-route/operator.ts";
-import { Publications } from "../../src/controllers/webhook-route/publications.ts";
-import { type RedisAccess, RedisAccessReconciler } from "../../src/controllers/webhook-route/redis-access.ts";
-import { type RouteObject, RouteIndex } from "../../src/controllers/webhook-route/route-index.ts";
+import { Publications } from "../../src/controllers/webhook-route/publishing/publications.ts";
+import { type RedisAccess, RedisAccessReconciler } from "../../src/controllers/webhook-route/custody/redis-access.ts";
+import { type RouteObject, RouteIndex } from "../../src/controllers/webhook-route/watching/route-index.ts";
 import {
   type ShelfKeeper,
   ShelfReconciler,
   type ShelfRound,
-} from "../../src/controllers/webhook-route/shelf-reconciler.ts";
+} from "../../src/controllers/webhook-route/custody/shelf-reconciler.ts";
 import { KubeClient } from "../../src/kube/client.ts";
 import { NAMESPACES, type Namespace, SECRETS } from "../../src/kube/core-types.ts";
 import type { Live } from "../../src/kube/objects.ts";

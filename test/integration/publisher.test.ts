@@ -4,8 +4,8 @@ import {
   Publications,
   readEntrySecret,
   writtenEntrySecret,
-} from "../../src/controllers/webhook-route/publications.ts";
-import { type Draft, Publisher } from "../../src/controllers/webhook-route/publisher.ts";
+} from "../../src/controllers/webhook-route/publishing/publications.ts";
+import { type Draft, Publisher } from "../../src/controllers/webhook-route/publishing/publisher.ts";
 import { KubeClient } from "../../src/kube/client.ts";
 import { NAMESPACES, SECRETS } from "../../src/kube/core-types.ts";
 import { KubeTransport } from "../../src/kube/transport.ts";

@@ -1,10 +1,10 @@
 import type { Config } from "../../config/schema.ts";
-import { BacklogReports } from "../../controllers/webhook-route/backlog-reports.ts";
-import type { BacklogLook } from "../../controllers/webhook-route/backlog-state.ts";
+import { BacklogReports } from "../../controllers/webhook-route/custody/backlog-reports.ts";
+import type { BacklogLook } from "../../controllers/webhook-route/custody/backlog-state.ts";
 import type { Observations, Operator } from "../../controllers/webhook-route/operator.ts";
-import { entryIn } from "../../controllers/webhook-route/publications.ts";
-import type { ShelfKeeper, ShelfRound } from "../../controllers/webhook-route/shelf-reconciler.ts";
-import { scopeKey, scopeOfRoute } from "../../controllers/webhook-route/worker-scope.ts";
+import { entryIn } from "../../controllers/webhook-route/publishing/publications.ts";
+import type { ShelfKeeper, ShelfRound } from "../../controllers/webhook-route/custody/shelf-reconciler.ts";
+import { scopeKey, scopeOfRoute } from "../../controllers/webhook-route/workers/worker-scope.ts";
 import { keepShelves, type ShelvesReport } from "../../custody/keep-shelves.ts";
 import type { Backlog } from "../../custody/port.ts";
 import type { RedisStore } from "../../custody/redis/store.ts";

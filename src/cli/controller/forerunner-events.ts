@@ -1,4 +1,4 @@
-import { forerunnerRemedy, forerunnersIn } from "../../controllers/webhook-route/forerunner.ts";
+import { forerunnerRemedy, forerunnersIn } from "../../controllers/webhook-route/custody/forerunner.ts";
 import type { Operator } from "../../controllers/webhook-route/operator.ts";
 import type { OrphanedRoute } from "../../custody/shelves.ts";
 

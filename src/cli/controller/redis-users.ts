@@ -1,6 +1,6 @@
-import { forerunnerRefusal, forerunnersIn } from "../../controllers/webhook-route/forerunner.ts";
-import type { Refusal } from "../../controllers/webhook-route/host-policy.ts";
-import type { RedisAccess } from "../../controllers/webhook-route/redis-access.ts";
+import { forerunnerRefusal, forerunnersIn } from "../../controllers/webhook-route/custody/forerunner.ts";
+import type { Refusal } from "../../controllers/webhook-route/exposure/host-policy.ts";
+import type { RedisAccess } from "../../controllers/webhook-route/custody/redis-access.ts";
 import { CustodyError, type CustodyErrorCode } from "../../custody/port.ts";
 import { asCustodyError } from "../../custody/redis/errors.ts";
 import { type RedisUserScope, userName, userPrefix } from "../../custody/redis/user-rules.ts";

@@ -1,6 +1,6 @@
-import { isReady } from "../../controllers/webhook-route/status-writer.ts";
+import { isReady } from "../../controllers/webhook-route/status/status-writer.ts";
 import type { Operator } from "../../controllers/webhook-route/operator.ts";
-import { entryIn } from "../../controllers/webhook-route/publications.ts";
+import { entryIn } from "../../controllers/webhook-route/publishing/publications.ts";
 import { refOf } from "../../kube/objects.ts";
 import type { Metrics } from "../../observability/metrics.ts";
 import type { RouteEntry } from "../../routes/entry.ts";

@@ -5,16 +5,16 @@ import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeObject, Live } from "../../kube/objects.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../observability/logger.ts";
-import type { Children } from "./children.ts";
-import type { KindCache } from "./kind-cache.ts";
-import type { Publications } from "./publications.ts";
-import type { Publisher } from "./publisher.ts";
-import type { RedisAccess } from "./redis-access.ts";
-import type { SigningRings } from "./rings.ts";
-import type { RouteIndex } from "./route-index.ts";
-import type { ServingGateways } from "./serving.ts";
-import type { RouteStatusInput } from "./status-input.ts";
-import type { TenantSecrets } from "./tenant-secrets.ts";
+import type { Children } from "./children/children.ts";
+import type { KindCache } from "./watching/kind-cache.ts";
+import type { Publications } from "./publishing/publications.ts";
+import type { Publisher } from "./publishing/publisher.ts";
+import type { RedisAccess } from "./custody/redis-access.ts";
+import type { SigningRings } from "./publishing/rings.ts";
+import type { RouteIndex } from "./watching/route-index.ts";
+import type { ServingGateways } from "./publishing/serving.ts";
+import type { RouteStatusInput } from "./status/status-input.ts";
+import type { TenantSecrets } from "./publishing/tenant-secrets.ts";
 
 /** Queues the keys of the controllers. */
 export interface Enqueue {

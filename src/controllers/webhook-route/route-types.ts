@@ -1,6 +1,6 @@
 import { API_VERSION } from "../../api/names.ts";
 import type { ResourceType } from "../../kube/resource-type.ts";
-import type { RouteObject } from "./route-index.ts";
+import type { RouteObject } from "./watching/route-index.ts";
 
 const [group = "", version = ""] = API_VERSION.split("/");
 

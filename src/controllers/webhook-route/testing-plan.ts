@@ -5,8 +5,8 @@ import { type Config, configSchema, type HostConfig } from "../../config/schema.
 import type { RouteEntry } from "../../routes/entry.ts";
 import { entryOf, routeOf } from "../../routes/testing.ts";
 import { decodeWorkerConfig, WORKER_CONFIG_KEY } from "../../routes/worker-config.ts";
-import type { DesiredObject } from "./desired-object.ts";
-import type { Dedicated } from "./worker-sizing.ts";
+import type { DesiredObject } from "./children/desired-object.ts";
+import type { Dedicated } from "./workers/worker-sizing.ts";
 
 /** A release's config, for tests. */
 export function configOf(more: Readonly<Record<string, unknown>> = {}): Config {

@@ -2,7 +2,7 @@ import { entrySecretName } from "../../api/names.ts";
 import type { Claim } from "../../routes/claims.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
 import { PUBLICATION_SCHEMA, published } from "../../routes/publication.ts";
-import { claimSecretName, type EntrySecret } from "./publications.ts";
+import { claimSecretName, type EntrySecret } from "./publishing/publications.ts";
 
 /** The entry Secret of a published route, for tests. */
 export function servedSecret(entry: RouteEntry, resourceVersion = "1"): EntrySecret {

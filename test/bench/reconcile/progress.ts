@@ -1,6 +1,6 @@
 import type { WebhookRoute, WebhookRouteStatus } from "../../../src/api/generated/webhook-route.ts";
 import { WEBHOOK_ROUTES } from "../../../src/controllers/webhook-route/route-types.ts";
-import type { RouteObject } from "../../../src/controllers/webhook-route/route-index.ts";
+import type { RouteObject } from "../../../src/controllers/webhook-route/watching/route-index.ts";
 import { kubeconfigAuth } from "../../../src/kube/kubeconfig.ts";
 import type { Live } from "../../../src/kube/objects.ts";
 import { Reflector } from "../../../src/kube/reflector.ts";

@@ -1,0 +1,210 @@
+import { COMPONENT_LABEL, leaderLeaseName } from "../../../api/names.ts";
+import { LEASES } from "../../../kube/core-types.ts";
+import { isConflict } from "../../../kube/errors.ts";
+import type { Live } from "../../../kube/objects.ts";
+import type { Clock } from "../../../lib/clock.ts";
+import { sleep, systemTimers, type Timers } from "../../../lib/timers.ts";
+import type { Metrics } from "../../../observability/metrics.ts";
+import type { ChildKind } from "./child-kinds.ts";
+import { childScope } from "./child-scope.ts";
+import { exposedHosts } from "../exposure/host-reconciler.ts";
+import type { Operator } from "../operator.ts";
+import { claimIn, entryIn, namespaceOf } from "../publishing/publications.ts";
+import type { RingSecret } from "../publishing/rings.ts";
+import { signingRef } from "../watching/route-index.ts";
+import { WEBHOOK_ROUTES } from "../route-types.ts";
+import { scopeKey, scopeOfRoute } from "../workers/worker-scope.ts";
+
+/** The first look after this process began to lead, and the time between two, ms. */
+const FIRST_MS = 2_000;
+const PERIOD_MS = 300_000;
+/** Waiting for caches, ms. */
+const SYNC_POLL_MS = 1_000;
+/** Orphans taken a second. */
+const PER_SECOND = 10;
+/** A sweep that would take more than this share of what there is, and at least that many objects, takes nothing: something else is wrong. */
+const MAX_SHARE = 0.2;
+const MIN_ALARM = 10;
+const REMEDY =
+  "too much has lost its route at once; if that is meant, delete the objects by hand, else restore the WebhookRoutes";
+
+export interface SweepOptions {
+  readonly metrics: Pick<Metrics, "sweepHeld">;
+  /** Whether all caches are complete. */
+  readonly isSynced: () => boolean;
+  readonly clock: Clock;
+  readonly timers?: Timers;
+  readonly firstMs?: number;
+  readonly periodMs?: number;
+}
+
+/** Something of a kind whose reason to be is gone. */
+interface Orphan {
+  /** For people: `namespace/name`. */
+  readonly name: string;
+  readonly take: (signal: AbortSignal) => Promise<void>;
+}
+
+/** Orphans of one sort, and how many objects of the sort there are. */
+interface Finding {
+  readonly what: "entries" | "workers" | "exposures" | "rings";
+  readonly total: number;
+  readonly orphans: readonly Orphan[];
+}
+
+/** Whether a sweep may take so many of so many. */
+export function isPlausible(orphans: number, total: number): boolean {
+  return orphans < MIN_ALARM || orphans <= total * MAX_SHARE;
+}
+
+/**
+ * Finds what no event told of: objects whose route went while nobody watched. Each is only handed to its controller, which asks the API server before
+ * it takes anything, slowly; and nothing is taken when it would be suspiciously much, as after a restore of half a cluster.
+ */
+export class Sweep {
+  readonly #operator: Operator;
+  readonly #options: SweepOptions;
+  readonly #timers: Timers;
+  /** Sorts of which nothing is taken. */
+  readonly #held = new Set<Finding["what"]>();
+
+  constructor(operator: Operator, options: SweepOptions) {
+    this.#operator = operator;
+    this.#options = options;
+    this.#timers = options.timers ?? systemTimers;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await sleep(this.#timers, this.#options.firstMs ?? FIRST_MS, signal);
+    while (!signal.aborted) {
+      if (!this.#options.isSynced()) {
+        await sleep(this.#timers, SYNC_POLL_MS, signal);
+        continue;
+      }
+      await this.#round(signal);
+      await sleep(this.#timers, this.#options.periodMs ?? PERIOD_MS, signal);
+    }
+  }
+
+  /** Keys of all workers that there are or should be. */
+  scopes(): Set<string> {
+    const { publications, children } = this.#operator;
+    const scopes = new Set<string>();
+    for (const secret of publications.all()) {
+      const entry = entryIn(secret);
+      if (entry !== undefined) scopes.add(scopeKey(scopeOfRoute(entry)));
+    }
+    for (const { object } of children.list()) {
+      const scope = childScope(object);
+      if (scope !== undefined) scopes.add(scope);
+    }
+    return scopes;
+  }
+
+  /** Namespaces that have or had routes. */
+  namespaces(): Set<string> {
+    const { routes, publications } = this.#operator;
+    return new Set([...routes.namespaces(), ...[...publications.all()].map(namespaceOf)]);
+  }
+
+  async #round(signal: AbortSignal): Promise<void> {
+    for (const { what, total, orphans } of [this.#entries(), this.#exposures(), this.#rings()]) {
+      const plausible = isPlausible(orphans.length, total);
+      this.#options.metrics.sweepHeld.set({ what }, plausible ? 0 : orphans.length);
+      if (!plausible) {
+        await this.#alarm({ what, orphans, total }, signal);
+        continue;
+      }
+      this.#held.delete(what);
+      for (const { name, take } of orphans) {
+        if (signal.aborted) return;
+        this.#operator.logger.info({ what, name }, "swept: its route is gone");
+        await take(signal).catch((error: unknown) => {
+          if (!isConflict(error)) this.#operator.logger.warn({ what, name, err: error }, "could not be swept");
+        });
+        await sleep(this.#timers, 1_000 / PER_SECOND, signal);
+      }
+    }
+  }
+
+  /** Entries of routes that the cache does not have. Claims that were released already just run out. */
+  #entries(): Finding {
+    const { publications, routes, enqueue } = this.#operator;
+    const all = [...publications.all()].filter(({ route }) => route !== "");
+    for (const secret of all) {
+      if (claimIn(secret)?.releasedAt !== undefined) enqueue.route(secret.route);
+    }
+    const served = all.filter((secret) => entryIn(secret) !== undefined);
+    const orphans = served
+      .filter(({ route }) => routes.get(route) === undefined)
+      .map(({ route }) => ({ name: route, take: async () => enqueue.route(route) }));
+    return { what: "entries", total: served.length, orphans };
+  }
+
+  /** Objects of hosts that are no longer in the config. */
+  #exposures(): Finding {
+    const { children, config } = this.#operator;
+    const all = [...children.list()].filter(({ object }) => object.metadata.labels?.[COMPONENT_LABEL] === "ingress");
+    const orphans = all
+      .filter(({ object }) => exposedHosts(object, config).length === 0)
+      .map(({ kind, object }) => this.#child(kind, object));
+    return { what: "exposures", total: all.length, orphans };
+  }
+
+  /** Rings of keys that no route signs with. */
+  #rings(): Finding {
+    const { rings, routes } = this.#operator;
+    const used = new Set<string>();
+    for (const key of routes.keys()) {
+      const route = routes.get(key);
+      const ref = route === undefined ? undefined : signingRef(route);
+      const namespace = route?.metadata.namespace ?? "";
+      if (ref !== undefined) used.add(`${namespace}/${rings.nameOf({ namespace, ...ref })}`);
+    }
+    const all = [...rings.all()];
+    const orphans = all
+      .filter(({ namespace, name }) => !used.has(`${namespace}/${name}`))
+      .map((ring) => ({
+        name: `${ring.namespace}/${ring.name}`,
+        take: (signal: AbortSignal) => this.#takeRing(ring, signal),
+      }));
+    return { what: "rings", total: all.length, orphans };
+  }
+
+  /** Asked of the API server itself: the previous keys live nowhere else. */
+  async #takeRing(ring: RingSecret, signal: AbortSignal): Promise<void> {
+    const { rings, client } = this.#operator;
+    const { items } = await client.resource(WEBHOOK_ROUTES).list(ring.namespace, { signal });
+    const isUsed = items.some((route) => {
+      const ref = signingRef(route);
+      return ref !== undefined && rings.nameOf({ namespace: ring.namespace, ...ref }) === ring.name;
+    });
+    if (!isUsed) await rings.remove(ring);
+  }
+
+  #child(kind: ChildKind, object: Live): Orphan {
+    const { namespace = "", name } = object.metadata;
+    return {
+      name: `${kind} ${namespace}/${name}`,
+      take: (signal) => this.#operator.children.remove(kind, object, signal),
+    };
+  }
+
+  /** In the log at each round; one Event when it begins, on the leader's Lease: what has lost its route has no object to tell of it. */
+  async #alarm({ what, orphans, total }: Finding, signal: AbortSignal): Promise<void> {
+    const { logger, client, config, events } = this.#operator;
+    const examples = orphans.slice(0, 5).map(({ name }) => name);
+    logger.error({ what, orphans: orphans.length, total, examples }, `nothing is swept: ${REMEDY}`);
+    if (this.#held.has(what)) return;
+    const ref = { namespace: config.namespace, name: leaderLeaseName(config.instance) };
+    const lease = await client
+      .resource(LEASES)
+      .find(ref, { signal })
+      .catch(() => undefined);
+    if (lease === undefined) return;
+    this.#held.add(what);
+    const note = `${orphans.length} of ${total} ${what} have lost their WebhookRoute, and none of them is removed: ${REMEDY}; among them are ${examples.join(", ")}`;
+    const regarding = { ...lease, apiVersion: `${LEASES.group}/${LEASES.version}`, kind: LEASES.kind };
+    events.record(regarding, { type: "Warning", reason: "SweepHeld", action: "Sweep", note });
+  }
+}

@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import type { Live } from "../../../kube/objects.ts";
+import { inputOf, routeOf, secretsOf } from "../../../routes/testing.ts";
+import { manifestOf } from "../route/assessment.ts";
+import { draftEntry } from "../route/draft.ts";
+import { RouteIndex, type RouteObject } from "../watching/route-index.ts";
+import { signingOverlapMs } from "./signing-overlap.ts";
+
+function signing(name: string, overlap: string, key = "k"): Live<RouteObject> {
+  const { spec } = routeOf({
+    rotation: { overlap },
+    delivery: { signing: { scheme: "StandardWebhooks", secretRef: { name: "out", key } } },
+  });
+  return { metadata: { namespace: "shop", name, uid: name, resourceVersion: "1" }, spec };
+}
+
+test("a key that several routes sign with stays for the longest overlap among them", () => {
+  const routes = new RouteIndex();
+  for (const route of [signing("long", "24h"), signing("short", "1h"), signing("other", "72h", "other")]) {
+    routes.put(`shop/${route.metadata.name}`, route);
+  }
+  expect(signingOverlapMs(routes, signing("short", "1h"))).toBe(24 * 3_600_000);
+  expect(signingOverlapMs(routes, signing("other", "72h", "other"))).toBe(72 * 3_600_000);
+  expect(signingOverlapMs(routes, { ...signing("none", "1h"), spec: routeOf().spec })).toBeUndefined();
+});
+
+test("the overlap of a signing key is not cut short by a route whose own is shorter", () => {
+  const secrets = (value: string) =>
+    new Map([
+      ...secretsOf({ github: { secret: "s" } }),
+      ...secretsOf({ out: { k: value } }, { "davit.dev/use": "true" }),
+    ]);
+  const route = manifestOf(signing("short", "1h"));
+  const input = { ...inputOf({ route, secrets: secrets("old") }), signingKeys: [], signingOverlapMs: 86_400_000 };
+  const first = draftEntry(input, undefined);
+  if (!first.ok) throw new Error("not accepted");
+  const signingKeys = first.entry.destinations[0]?.signing?.keys ?? [];
+  const second = draftEntry({ ...input, secrets: secrets("new"), signingKeys }, undefined);
+  if (!second.ok) throw new Error("not accepted");
+  expect(second.entry.destinations[0]?.signing?.keys).toMatchObject([
+    { state: "current" },
+    { state: "previous", notAfter: input.now + 86_400_000 },
+  ]);
+});
