@@ -30,18 +30,18 @@ export class ObjectCache<T extends KubeObject> {
     for (const [key, next] of this.#objects) this.#tell(handler, { key, next, previous: undefined });
   }
 
-  /** Makes the cache hold exactly these. */
-  replace(fresh: ReadonlyMap<string, Live<T>>): void {
+  /** Makes the cache hold exactly these. @param isRestored equal versions do not mean equal objects: the server gave them out twice */
+  replace(fresh: ReadonlyMap<string, Live<T>>, isRestored = false): void {
     for (const key of this.#objects.keys()) if (!fresh.has(key)) this.#remove(key);
-    for (const object of fresh.values()) this.put(object);
+    for (const object of fresh.values()) this.put(object, isRestored);
   }
 
   /** A version of an object. One deleted and made anew under its name in between (another uid) is told as gone, then new. */
-  put(next: Live<T>): void {
+  put(next: Live<T>, isRestored = false): void {
     const key = keyOf(next);
     const known = this.#objects.get(key);
     if (known?.metadata.uid === next.metadata.uid) {
-      if (known.metadata.resourceVersion === next.metadata.resourceVersion) return;
+      if (!isRestored && known.metadata.resourceVersion === next.metadata.resourceVersion) return;
       return this.#set(key, next, known);
     }
     if (known) this.#remove(key);

@@ -6,6 +6,7 @@ import { JsonLines } from "./json-lines.ts";
 import { ObjectCache, type ChangeHandler } from "./object-cache.ts";
 import { keyOf, slim, type KubeObject, type Live } from "./objects.ts";
 import { requestInfo } from "./request-info.ts";
+import { isNewer } from "./resource-version.ts";
 import { METADATA_WATCH, ResourceClient, type Selection } from "./resource-client.ts";
 import { apiVersionOf, collectionPath, type ResourceType } from "./resource-type.ts";
 import { RetryDelay } from "./retry-delay.ts";
@@ -21,6 +22,8 @@ const REFUSED_DELAY_MS = 30_000;
 const WATCH_SECONDS = { from: 240, to: 360 } as const;
 /** A watch that ends sooner than this without an event failed, ms: else a server that closes at once would be hammered. */
 const SHORT_WATCH_MS = 1_000;
+/** After so many silent watches in a row without even a bookmark, the version itself is doubted: a restored server has not reached it yet. */
+const MAX_IDLE = 2;
 
 /** Why a reflector lacks its objects, and that only somebody's hand changes it. */
 export type Refusal = "Forbidden" | "NotFound";
@@ -38,6 +41,11 @@ export interface ReflectorOptions<T extends KubeObject> extends Selection {
   readonly onError?: (error: unknown) => void;
   /** The server began to refuse (403: no right; 404: no such kind), with the error; or answers again (`undefined`). */
   readonly onRefusal?: (refusal: Refusal | undefined, error: KubeApiError | undefined) => void;
+  /**
+   * A list is older than what was seen before: the server's data was restored from a backup. Called before the cache holds that list; whoever compares
+   * versions with what it kept must forget it.
+   */
+  readonly onRestored?: () => void;
   readonly timers?: Timers;
   readonly pageSize?: number;
   readonly idleMs?: number;
@@ -67,6 +75,12 @@ export class Reflector<T extends KubeObject> {
   readonly #delay: RetryDelay;
   readonly #resource: string;
   #version = "";
+  /** Last version of the server that was seen, also after a relist was decided. */
+  #seen = "";
+  #idle = 0;
+  #interrupt = new AbortController();
+  /** Who waits for a list that began after they asked. */
+  #waiting: ((refusal: Refusal | undefined) => void)[] = [];
   #running = false;
   #synced = false;
   #resolveSynced: () => void = () => undefined;
@@ -125,26 +139,46 @@ export class Reflector<T extends KubeObject> {
     this.#running = true;
     try {
       while (!signal.aborted) {
+        this.#interrupt = new AbortController();
+        const interruptible = AbortSignal.any([signal, this.#interrupt.signal]);
         // oxlint-disable-next-line no-await-in-loop -- one connection after the other
-        const delayMs = await this.#turn(signal);
+        const delayMs = await this.#turn(interruptible);
         // oxlint-disable-next-line no-await-in-loop -- as above
-        if (delayMs > 0) await sleep(this.#timers, delayMs, signal);
+        if (delayMs > 0) await sleep(this.#timers, delayMs, interruptible);
       }
     } finally {
       this.#running = false;
+      this.#answer(this.#waiting, undefined);
     }
+  }
+
+  /**
+   * Lists anew at once, whatever the watch says, as it may be half-open. Failures are retried with backoff.
+   * @returns resolves when a list that began after this call is in the cache, when the server refused it (with the refusal), or when the run ends
+   */
+  relist(): Promise<Refusal | undefined> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      this.#interrupt.abort();
+    });
+  }
+
+  #answer(waiting: readonly ((refusal: Refusal | undefined) => void)[], refusal: Refusal | undefined): void {
+    this.#waiting = this.#waiting.filter((one) => !waiting.includes(one));
+    for (const resolve of waiting) resolve(refusal);
   }
 
   /** Forgets everything, telling handlers that it is gone: for a kind that the server no longer has. Not while running. */
   clear(): void {
     this.#version = "";
+    this.#seen = "";
     this.#cache.replace(new Map());
   }
 
   /** One list if need be and one watch. @returns ms to wait before the next */
   async #turn(signal: AbortSignal): Promise<number> {
     try {
-      if (this.#version === "") await this.#list(signal);
+      if (this.#version === "" || this.#waiting.length > 0) await this.#list(signal);
       const began = this.#timers.monotonic();
       const events = await this.#watch(signal);
       if (events === 0 && this.#timers.monotonic() - began < SHORT_WATCH_MS) return this.#delay.next();
@@ -156,24 +190,36 @@ export class Reflector<T extends KubeObject> {
   }
 
   #afterFailure(error: unknown): number {
-    if (error instanceof IdleError) return 0;
+    if (error instanceof IdleError) {
+      this.#idle += 1;
+      if (this.#idle >= MAX_IDLE) this.#doubt();
+      return 0;
+    }
     if (isGone(error) || isBadVersion(error)) {
       const first = this.#version !== "" && this.#delay.failures === 0;
-      this.#version = "";
-      this.#options.metrics.watchRelists.inc({ resource: this.#resource });
+      this.#doubt();
       const delayMs = this.#delay.next(retryAfterOf(error));
       return first ? 0 : delayMs;
     }
     this.#report(reasonOf(error), error);
     if (error instanceof KubeApiError && (error.code === "Forbidden" || error.code === "NotFound")) {
       this.#setRefusal(error.code, error);
+      this.#answer(this.#waiting, error.code);
       const { refusedDelayMs = REFUSED_DELAY_MS } = this.#options;
       return refusedDelayMs * (0.75 + Math.random() / 2);
     }
     return this.#delay.next(retryAfterOf(error));
   }
 
+  /** The next turn lists. */
+  #doubt(): void {
+    this.#version = "";
+    this.#idle = 0;
+    this.#options.metrics.watchRelists.inc({ resource: this.#resource });
+  }
+
   async #list(signal: AbortSignal): Promise<void> {
+    const waiting = [...this.#waiting];
     const { labelSelector, fieldSelector, metadataOnly, pageSize, namespace, transform = slim } = this.#options;
     const fresh = new Map<string, Live<T>>();
     let version = "";
@@ -190,10 +236,14 @@ export class Reflector<T extends KubeObject> {
     }
     this.#touch();
     this.#setRefusal(undefined, undefined);
-    this.#cache.replace(fresh);
+    const isRestored = this.#seen !== "" && isNewer(this.#seen, version);
+    if (isRestored) this.#options.onRestored?.();
+    this.#cache.replace(fresh, isRestored);
     this.#version = version;
+    this.#seen = version;
     this.#synced = true;
     this.#resolveSynced();
+    this.#answer(waiting, undefined);
   }
 
   /** @returns how many events came, bookmarks among them */
@@ -218,6 +268,7 @@ export class Reflector<T extends KubeObject> {
     try {
       for await (const chunk of chunks) {
         this.#touch();
+        this.#idle = 0;
         for (const event of lines.push(chunk)) {
           this.#apply(event as WatchEvent<T>);
           events += 1;
@@ -243,6 +294,7 @@ export class Reflector<T extends KubeObject> {
       this.#cache.put(transform({ ...kind, ...object }));
     }
     this.#version = object.metadata.resourceVersion;
+    this.#seen = this.#version;
   }
 
   #touch(): void {

@@ -192,6 +192,60 @@ describe("a watch", () => {
     expect([count("list"), errors]).toEqual([1, []]);
   });
 
+  test("that is half-open is given up for a list when somebody has to know what is there now", async () => {
+    const { reflector, said } = watch();
+    await reflector.synced;
+    await watching();
+    fake.watches.silence();
+    await create("a");
+    fake.faults.plan({ answer: 503 }, ({ verb }) => verb === "list", 2);
+    expect(await reflector.relist()).toBeUndefined();
+    expect([said, count("list")]).toEqual([["+a"], 4]);
+    await watching();
+    await create("b");
+    await eventually(() => expect(said).toEqual(["+a", "+b"]));
+  });
+
+  test("a list under way when somebody asks for a newer one does not count", async () => {
+    fake.faults.plan({ delayMs: 300 }, ({ verb }) => verb === "list");
+    const { reflector } = watch();
+    await eventually(() => expect(count("list")).toBe(1));
+    await reflector.relist();
+    expect(count("list")).toBe(2);
+  });
+
+  test("asking for a new list tells of a refusal instead of waiting for its end, and ends with the run", async () => {
+    const { reflector, stop } = watch({ refusedDelayMs: 60_000 });
+    await reflector.synced;
+    const allow = fake.forbid(() => true);
+    expect(await reflector.relist()).toBe("Forbidden");
+    allow();
+    expect(await reflector.relist()).toBeUndefined();
+    fake.faults.plan({ silent: true }, ({ verb }) => verb === "list");
+    const asked = reflector.relist();
+    stop.abort();
+    expect(await asked).toBeUndefined();
+  });
+
+  test("that is silent twice in a row is doubted: a restored server is noticed, and what it has replaces what was known", async () => {
+    const restored: number[] = [];
+    const { reflector } = watch({ idleMs: 100, onRestored: () => restored.push(count("list")) });
+    const [first, again] = [await create("a"), await create("b")];
+    await eventually(() => expect(reflector.store.size).toBe(2));
+    await watching();
+    fake.watches.silence();
+    await maps().delete({ namespace, name: "b" });
+    await maps().mergePatch({ namespace, name: "a" }, { data: { by: "the backup" } }, {});
+    // The same version once more, for something else.
+    fake.store.get({ ...CONFIG_MAPS, namespace, name: "a", isStatus: false }).metadata.resourceVersion =
+      first.metadata.resourceVersion;
+    fake.store.version = Number(again.metadata.resourceVersion) - 1;
+    fake.store.history.length = 0;
+    await eventually(() => expect(reflector.store.get(`${namespace}/a`)?.data).toEqual({ by: "the backup" }));
+    expect(reflector.store.size).toBe(1);
+    expect(restored).toHaveLength(1);
+  });
+
   test("that the server ends at once is not asked for again and again", async () => {
     fake.faults.plan({ answer: 200, text: "" }, ({ verb }) => verb === "watch", Number.POSITIVE_INFINITY);
     const { reflector } = watch({ minDelayMs: 100 });

@@ -6,7 +6,7 @@ import type { ResourceType } from "../../../kube/resource-type.ts";
 import type { Logger } from "../../../observability/logger.ts";
 import type { ChildKind } from "./child-kinds.ts";
 import { type DesiredObject, difference } from "./desired-object.ts";
-import { isNewer } from "../publishing/fresh-store.ts";
+import { isNewer } from "../../../kube/resource-version.ts";
 import type { CacheState, KindCache } from "../watching/kind-cache.ts";
 
 /** Field manager of everything that Davit applies. */

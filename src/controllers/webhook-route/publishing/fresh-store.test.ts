@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { FreshStore, isNewer } from "./fresh-store.ts";
+import { isNewer } from "../../../kube/resource-version.ts";
+import { FreshStore } from "./fresh-store.ts";
 
 const at = (resourceVersion: string, text = "") => ({ resourceVersion, text });
 

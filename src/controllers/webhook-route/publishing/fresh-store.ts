@@ -1,3 +1,5 @@
+import { isNewer } from "../../../kube/resource-version.ts";
+
 /** What a {@link FreshStore} holds: anything with the version the API server gave it. */
 export interface Versioned {
   readonly resourceVersion: string;
@@ -56,13 +58,4 @@ export class FreshStore<T extends Versioned> {
     this.#items.delete(key);
     this.#deleted.set(key, known.resourceVersion);
   }
-}
-
-/**
- * Versions of one kind are numbers that grow (https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions: comparable since
- * 1.35, and etcd revisions before). What is no number counts as newer: then the watch decides.
- */
-export function isNewer(version: string, than: string): boolean {
-  if (!/^\d+$/.test(version) || !/^\d+$/.test(than)) return version !== than;
-  return version.length === than.length ? version > than : version.length > than.length;
 }

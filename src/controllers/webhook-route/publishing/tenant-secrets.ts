@@ -3,7 +3,7 @@ import type { Secret } from "../../../kube/core-types.ts";
 import { isForbidden } from "../../../kube/errors.ts";
 import type { KubeObject } from "../../../kube/objects.ts";
 import type { ResourceClient } from "../../../kube/resource-client.ts";
-import { isNewer } from "./fresh-store.ts";
+import { isNewer } from "../../../kube/resource-version.ts";
 import type { CacheState, KindCache } from "../watching/kind-cache.ts";
 
 /** What is watched of a tenant's Secrets: no values. Values are read of those that a route refers to. */

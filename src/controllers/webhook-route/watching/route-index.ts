@@ -1,6 +1,6 @@
 import type { WebhookRoute } from "../../../api/generated/webhook-route.ts";
 import type { KubeObject, Live } from "../../../kube/objects.ts";
-import { isNewer } from "../publishing/fresh-store.ts";
+import { isNewer } from "../../../kube/resource-version.ts";
 import { addTo, placeKey, removeFrom } from "../publishing/publications.ts";
 import { envSecretNames } from "../workers/worker-refusals.ts";
 
