@@ -190,11 +190,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   #afterFailure(error: unknown): number {
-    if (error instanceof IdleError) {
-      this.#idle += 1;
-      if (this.#idle >= MAX_IDLE) this.#doubt();
-      return 0;
-    }
+    if (error instanceof IdleError) return this.#afterSilence();
     if (isGone(error) || isBadVersion(error)) {
       const first = this.#version !== "" && this.#delay.failures === 0;
       this.#doubt();
@@ -209,6 +205,12 @@ export class Reflector<T extends KubeObject> {
       return refusedDelayMs * (0.75 + Math.random() / 2);
     }
     return this.#delay.next(retryAfterOf(error));
+  }
+
+  #afterSilence(): 0 {
+    this.#idle += 1;
+    if (this.#idle >= MAX_IDLE) this.#doubt();
+    return 0;
   }
 
   /** The next turn lists. */

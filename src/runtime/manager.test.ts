@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import type { LeaderElector } from "../kube/leader-elector.ts";
 import { silentLogger } from "../observability/logger.ts";
 import { Manager, type Cache } from "./manager.ts";
 
@@ -19,6 +20,7 @@ function cache(log: string[]) {
     idleMs: 1_000,
     refusal: undefined,
     synced,
+    relist: () => Promise.resolve(undefined),
     run: async (signal) => {
       log.push("cache starts");
       await untilAborted(signal);
@@ -96,4 +98,46 @@ test("readiness is that of the required caches", () => {
   expect(manager.readiness()).toEqual({ ok: true, problems: [] });
   manager.require(cache([]).one);
   expect(manager.readiness()).toEqual({ ok: false, problems: ["secrets in all namespaces: not listed yet"] });
+});
+
+describe("a term", () => {
+  const elected = () => {
+    const elector = { run: (signal: AbortSignal, lead: (signal: AbortSignal) => Promise<void>) => lead(signal) };
+    return new Manager({ logger: silentLogger, elector: elector as unknown as LeaderElector });
+  };
+
+  test("begins with lists that began in it: nothing leads before they are in", async () => {
+    const log: string[] = [];
+    const { one, fill } = cache(log);
+    let isIn: (refusal?: string) => void = () => undefined;
+    let prepared: () => void = () => undefined;
+    const manager = elected();
+    manager.require({ ...one, relist: () => new Promise((resolve) => void (isIn = resolve)) });
+    manager.beforeLeading(() => new Promise((resolve) => void (prepared = resolve)));
+    manager.whileLeading(async () => void log.push("leads"));
+    const ended = manager.run(new AbortController().signal);
+    fill();
+    await settle();
+    isIn();
+    await settle();
+    expect(log).not.toContain("leads");
+    prepared();
+    await ended;
+    expect(log).toContain("leads");
+  });
+
+  test("whose lists are refused leads nothing, and ends when told to", async () => {
+    const log: string[] = [];
+    const { one, fill } = cache(log);
+    const manager = elected();
+    manager.require({ ...one, relist: () => Promise.resolve("Forbidden") });
+    manager.whileLeading(async () => void log.push("leads"));
+    const stop = new AbortController();
+    const ended = manager.run(stop.signal);
+    fill();
+    await settle();
+    stop.abort();
+    await ended;
+    expect(log).not.toContain("leads");
+  });
 });

@@ -3,7 +3,11 @@ import type { Clock } from "../lib/clock.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { Readiness } from "../observability/http.ts";
 import type { Logger } from "../observability/logger.ts";
+import { sleep, systemTimers } from "../lib/timers.ts";
 import { readinessOf, type Watched } from "./health.ts";
+
+/** A cache whose list is refused at the start of a term is asked for again after this long, ms. */
+const REFUSED_DELAY_MS = 1_000;
 
 /** Something that runs until its signal fires. Ending earlier is a failure only if it throws. */
 export type Runnable = (signal: AbortSignal) => Promise<void>;
@@ -11,6 +15,8 @@ export type Runnable = (signal: AbortSignal) => Promise<void>;
 /** A cache that the manager keeps warm: a `Reflector`. */
 export interface Cache extends Watched {
   readonly synced: Promise<void>;
+  /** Resolves when a list that began after this call is in, or was refused (with the refusal). */
+  relist(): Promise<string | undefined>;
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -29,6 +35,7 @@ export class Manager {
   readonly #options: ManagerOptions;
   readonly #required = new Set<Cache>();
   readonly #background: Runnable[] = [];
+  readonly #preparing: Runnable[] = [];
   readonly #leading: Runnable[] = [];
   readonly #stopCaches = new AbortController();
   readonly #failed = new AbortController();
@@ -49,6 +56,11 @@ export class Manager {
   alongside(run: Runnable): void {
     if (this.#started) this.#start(run);
     else this.#background.push(run);
+  }
+
+  /** Runs to its end at the start of a term, after the election and before anything that leads. Before `run` only. */
+  beforeLeading(run: Runnable): void {
+    this.#preparing.push(run);
   }
 
   /** Runs only while this process leads: `manager.whileLeading((signal) => controller.run(signal))`. Before `run` only. */
@@ -80,16 +92,24 @@ export class Manager {
   }
 
   async #filled(stop: AbortSignal): Promise<void> {
-    const stopped = new Promise<void>((resolve) => {
-      if (stop.aborted) resolve();
-      stop.addEventListener("abort", () => resolve(), { once: true });
-    });
-    await Promise.race([stopped, Promise.all([...this.#required].map(({ synced }) => synced))]);
+    await Promise.race([aborted(stop), Promise.all([...this.#required].map(({ synced }) => synced))]);
+  }
+
+  /**
+   * What another leader wrote must be known before this one decides anything: a watch may be half-open for minutes while the Lease is won. Without an
+   * elector nobody led before.
+   */
+  async #freshen(signal: AbortSignal): Promise<void> {
+    const caches = [...this.#required].map((cache) => relisted(cache, signal));
+    const others = this.#preparing.map((run) => this.#guarded(run, signal));
+    await Promise.race([aborted(signal), Promise.all([...caches, ...others])]);
   }
 
   async #lead(stop: AbortSignal): Promise<void> {
     const { elector, logger } = this.#options;
     const controllers = async (signal: AbortSignal) => {
+      if (elector) await this.#freshen(signal);
+      if (signal.aborted) return;
       logger.info({}, "leading: controllers start");
       await Promise.all(this.#leading.map((run) => this.#guarded(run, signal)));
     };
@@ -108,4 +128,16 @@ export class Manager {
       if (!signal.aborted) this.#failed.abort(error);
     }
   }
+}
+
+async function relisted(cache: Cache, signal: AbortSignal): Promise<void> {
+  // oxlint-disable-next-line no-await-in-loop -- one attempt after the other; failures that pass are retried in the cache
+  while ((await cache.relist()) !== undefined && !signal.aborted) await sleep(systemTimers, REFUSED_DELAY_MS, signal);
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 }

@@ -28,6 +28,7 @@ import { type ShelfKeeper, ShelfReconciler } from "./custody/shelf-reconciler.ts
 import { Sweep } from "./children/sweep.ts";
 import { TenantSecrets } from "./publishing/tenant-secrets.ts";
 import { createWatches, type Watches } from "./watching/watches.ts";
+import { ServerRestoredError } from "./watching/server-restored.ts";
 import { WorkerReconciler } from "./workers/worker-reconciler.ts";
 
 /** Every key is looked at again at least this often, ms: the net under missed events. */
@@ -75,6 +76,7 @@ export class WebhookRouteControllers {
     shelves: new Map<string, number>(),
     access: new Map<string, number>(),
   };
+  readonly #restored = new AbortController();
   #releaseKey: Buffer | undefined;
 
   constructor(options: WebhookRouteControllersOptions) {
@@ -88,7 +90,8 @@ export class WebhookRouteControllers {
       shelves: queue("shelves"),
       access: queue("access"),
     };
-    this.watches = createWatches({ config, transport: client.transport, metrics, logger });
+    const onRestored = (resource: string) => this.#restored.abort(new ServerRestoredError(resource));
+    this.watches = createWatches({ config, transport: client.transport, metrics, logger, onRestored });
     this.operator = this.#createOperator();
     this.#sweep = new Sweep(this.operator, { metrics, isSynced: () => this.#isSynced(), clock });
     connectWatches(this.watches, this.operator);
@@ -100,7 +103,12 @@ export class WebhookRouteControllers {
     for (const cache of [routes, namespaces, entries, pods, leases]) manager.require(cache);
     manager.alongside(async (signal) => {
       this.#startKindCaches(signal);
-      await aborted(signal);
+      await aborted(AbortSignal.any([signal, this.#restored.signal]));
+      if (!signal.aborted) this.#restored.signal.throwIfAborted();
+    });
+    // A Secret or a ring that the last leader used already must not be found missing, or old.
+    manager.beforeLeading(async () => {
+      await Promise.all([this.watches.tenantSecrets.relist(), this.watches.rings.relist()]);
     });
     manager.whileLeading((signal) => this.#lead(signal));
   }

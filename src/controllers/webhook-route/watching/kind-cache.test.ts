@@ -17,6 +17,10 @@ class FakeSource implements Source<KubeObject> {
     this.signal = signal;
     return Promise.resolve();
   }
+  relists: (() => void)[] = [];
+  relist(): Promise<undefined> {
+    return new Promise((resolve) => this.relists.push(() => resolve(undefined)));
+  }
   add(namespace: string, name: string): void {
     const next: Live = { metadata: { namespace, name, uid: name, resourceVersion: "1" } };
     this.store.set(`${namespace}/${name}`, next);
@@ -85,4 +89,22 @@ describe("a kind's cache", () => {
     Object.assign(sources.get("syncing") ?? {}, { hasSynced: true });
     expect(cache.isSynced).toBe(true);
   });
+});
+
+test("all that is watched is read anew, some at a time, before that is said to be done", async () => {
+  const { cache, sources } = cacheOf("Namespaces");
+  const names = Array.from({ length: 20 }, (_, n) => `n${n}`);
+  for (const name of names) cache.want(name);
+  cache.start(new AbortController().signal);
+  const open = () => [...sources.values()].flatMap(({ relists }) => relists);
+  let isDone = false;
+  const done = cache.relist().then(() => (isDone = true));
+  expect(open().length).toBeLessThan(20);
+  for (const name of names.toReversed()) {
+    expect(isDone).toBe(false);
+    sources.get(name)?.relists[0]?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await done;
+  expect(open()).toHaveLength(20);
 });

@@ -11,6 +11,8 @@ export interface Source<T extends KubeObject> {
   readonly lastContact: number;
   onChange(handler: ChangeHandler<T>): void;
   run(signal: AbortSignal): Promise<void>;
+  /** Resolves when a list that began after this call is in, was refused, or will never be. */
+  relist(): Promise<Refusal | undefined>;
 }
 
 /** `Refused`: the API server does not let us look (403), or does not know the kind (404). */
@@ -29,6 +31,8 @@ interface Open<T extends KubeObject> {
 }
 
 const EVERYWHERE = "";
+/** Lists at a time: a leader's Lease goes over the same connections. */
+const LISTS_AT_A_TIME = 8;
 
 /** The objects of one kind, over one watch or one a namespace. */
 export class KindCache<T extends KubeObject> {
@@ -66,6 +70,17 @@ export class KindCache<T extends KubeObject> {
     this.#open.delete(namespace);
     open.stop.abort();
     for (const [key, previous] of open.source.store) this.#tell({ key, next: undefined, previous });
+  }
+
+  /** Reads everything anew that is watched: a watch may be half-open. Resolves when all lists are in, or refused. */
+  async relist(): Promise<void> {
+    if (this.#signal === undefined) return;
+    const left = [...this.#open.values()];
+    const work = async () => {
+      // oxlint-disable-next-line no-await-in-loop -- so many at a time
+      for (let open = left.pop(); open !== undefined; open = left.pop()) await open.source.relist();
+    };
+    await Promise.all(Array.from({ length: LISTS_AT_A_TIME }, work));
   }
 
   get(namespace: string, name: string): Live<T> | undefined {

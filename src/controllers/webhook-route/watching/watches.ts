@@ -49,9 +49,14 @@ export interface WatchesOptions {
   readonly transport: KubeTransport;
   readonly metrics: Metrics;
   readonly logger: Logger;
+  /** The server's data was restored from a backup: see `ReflectorOptions`. */
+  readonly onRestored: (resource: string) => void;
 }
 
-type Reflecting<T extends KubeObject> = Omit<ReflectorOptions<T>, "transport" | "metrics" | "onError" | "onRefusal">;
+type Reflecting<T extends KubeObject> = Omit<
+  ReflectorOptions<T>,
+  "transport" | "metrics" | "onError" | "onRefusal" | "onRestored"
+>;
 
 /** Prepares all watches; none has begun yet. */
 export function createWatches(options: WatchesOptions): Watches {
@@ -138,11 +143,12 @@ function optionalSource(optional: OptionalReflector<KubeObject>): Source<KubeObj
     },
     onChange: (handler) => reflector.onChange(handler),
     run: (signal) => optional.run(signal),
+    relist: () => (optional.available ? reflector.relist() : Promise.resolve(undefined)),
   };
 }
 
 function reflectorOptions<T extends KubeObject>(
-  { transport, metrics, logger }: WatchesOptions,
+  { transport, metrics, logger, onRestored }: WatchesOptions,
   what: Reflecting<T>,
 ): ReflectorOptions<T> {
   const { kind } = what.type;
@@ -151,6 +157,7 @@ function reflectorOptions<T extends KubeObject>(
     ...what,
     transport,
     metrics,
+    onRestored: () => onRestored(what.type.plural),
     onError: (error) => logger.debug({ kind, namespace: place, err: error }, "a watch failed and is tried again"),
     onRefusal: (refusal, error) => {
       if (refusal === undefined) logger.info({ kind, namespace: place }, "the API server lets us look again");
