@@ -27,13 +27,17 @@ writing, reads everything anew and waits for the next term.`,
   start: startController,
 });
 
+/** All writes of the process together: what many tenants change at once must not crowd out the API server's other users. */
+const WRITE_LIMIT = { perSecond: 100, burst: 200 } as const;
+
 /** Starts the controller. @returns drains and ends it */
 async function startController(config: Config): Promise<() => Promise<void>> {
   const metrics = createMetrics();
   const logger = createLogger("controller", { level: config.logLevel });
   const identity = config.controller.identity ?? `${hostname()}_${randomUUID()}`;
   const auth = await authOf(config);
-  const client = new KubeClient(new KubeTransport({ auth, metrics, userAgent: "davit-controller" }));
+  const transport = new KubeTransport({ auth, metrics, userAgent: "davit-controller", writeLimit: WRITE_LIMIT });
+  const client = new KubeClient(transport);
   const preflight = new Preflight({ client, config, logger });
   const begin = () => {
     const life = new Life({ config, client, identity, metrics, logger });

@@ -13,6 +13,9 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 /** Longest error body that is looked at, bytes. */
 const ERROR_BODY_BYTES = 64 * 1024;
 
+/** A Lease must be renewed in time whatever else waits, and is written seldom. */
+const LEASES_PATH = "/apis/coordination.k8s.io/";
+
 /** One request. */
 export interface Call {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -43,7 +46,7 @@ export interface TransportOptions {
   readonly timers?: Timers;
   /** `User-Agent`, which stands in the server's audit log and as default field manager. */
   readonly userAgent?: string;
-  /** Writes wait for this budget; without it the server's own limits hold. */
+  /** Writes wait for this budget, those of Leases excepted; without it the server's own limits hold. */
   readonly writeLimit?: { readonly perSecond: number; readonly burst: number };
 }
 
@@ -83,7 +86,7 @@ export class KubeTransport {
     const caller = mergeSignals(call.signal, call.fence?.signal);
     const limit = AbortSignal.timeout(call.timeoutMs ?? DEFAULT_TIMEOUT_MS);
     const signal = caller ? AbortSignal.any([caller, limit]) : limit;
-    if (call.method !== "GET") await this.#waitForBudget(signal);
+    if (call.method !== "GET" && !call.path.startsWith(LEASES_PATH)) await this.#waitForBudget(signal);
     try {
       const response = await this.#send(call, signal, "calls");
       return (await response.body.json()) as T;

@@ -93,6 +93,18 @@ describe("a call", () => {
     await transport.close();
   });
 
+  test("that renews a Lease does not wait for that budget", async () => {
+    const writeLimit = { perSecond: 0.001, burst: 1 };
+    const transport = new KubeTransport({ auth: fake.auth(), metrics: testMetrics(), writeLimit });
+    const limited = new KubeClient(transport);
+    await limited.resource(CONFIG_MAPS).create(configMap(namespace, "a"));
+    const waiting = limited.resource(CONFIG_MAPS).create(configMap(namespace, "b"), { timeoutMs: 500 });
+    const lease = await limited.resource(LEASES).create({ metadata: { namespace, name: "l" }, spec: {} });
+    await limited.resource(LEASES).update(lease);
+    await expect(waiting).rejects.toMatchObject({ code: "Timeout" });
+    await transport.close();
+  });
+
   test("is counted by method and status, and as <error> without one", async () => {
     const metrics = testMetrics();
     const counted = clientOf(fake.auth(), metrics).resource(CONFIG_MAPS);

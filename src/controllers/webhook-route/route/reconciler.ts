@@ -12,6 +12,7 @@ import { leaveBehind, releaseForerunner, releaseRoute, tidyClaims, withdrawIfCon
 import type { Operator } from "../operator.ts";
 import { decidePlace } from "./places.ts";
 import { type EntrySecret, entryIn, placeKey } from "../publishing/publications.ts";
+import { PublicationPace } from "../publishing/publication-pace.ts";
 import type { PublicationTarget } from "../publishing/publisher.ts";
 import { type RouteObject, secretNames, signingRef } from "../watching/route-index.ts";
 import { signingOverlapMs } from "../publishing/signing-overlap.ts";
@@ -43,15 +44,19 @@ interface Outcome {
   readonly refusal?: Refusal;
   /** Unix ms from which another try makes sense. */
   readonly retryAt?: number | undefined;
+  /** Published too often of late: not yet again for so long, ms. */
+  readonly tooSoonMs?: number;
   readonly drafted?: Extract<Drafted, { readonly ok: true }>;
 }
 
 /** Makes one WebhookRoute so: publishes what it compiles to, keeps its key rings and its claim, and says in its status how far it is. */
 export class RouteReconciler {
   readonly #operator: Operator;
+  readonly #pace: PublicationPace;
 
   constructor(operator: Operator) {
     this.#operator = operator;
+    this.#pace = new PublicationPace(operator.clock);
   }
 
   /** @param key `namespace/name` */
@@ -102,6 +107,8 @@ export class RouteReconciler {
       releaseKey: this.#operator.releaseKey(),
       now,
     }));
+    // The status would speak of what is not published yet.
+    if (outcome.tooSoonMs !== undefined) return { requeueAfterMs: outcome.tooSoonMs };
     if (outcome.refusal !== undefined) await withdrawIfContested(this.#operator, subject.target.name);
     const isHandled = outcome.drafted !== undefined && entryIn(publications.get(subject.target.name)) !== undefined;
     return this.#finish(subject, { assessment, outcome, ...(isHandled ? { revokedAt: revokeAt } : {}) });
@@ -120,6 +127,8 @@ export class RouteReconciler {
     };
     let outcome = look(publications.get(name));
     if (outcome.drafted === undefined) return outcome;
+    const tooSoonMs = outcome.drafted.differs ? this.#waitFor(subject) : 0;
+    if (tooSoonMs > 0) return { tooSoonMs };
     await this.#keepRing(subject, outcome.drafted);
     if (!outcome.drafted.differs) return outcome;
     await leaveBehind(this.#operator, subject.target, assessment.spec.exposure);
@@ -131,6 +140,11 @@ export class RouteReconciler {
       return publicationOf(entry);
     });
     return outcome;
+  }
+
+  /** @returns ms until the route may be published. The end of a key that leaked is never waited for */
+  #waitFor({ key, route }: Subject): number {
+    return commandOf(route) === undefined ? this.#pace.take(key) : 0;
   }
 
   /** Whether somebody else has the place. */
