@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { routeKey } from "../../../api/names.ts";
 import type { Live } from "../../../kube/objects.ts";
 import { entryOf } from "../../../routes/testing.ts";
-import { releaseForerunner, tidyClaims } from "./leaving.ts";
+import { boundClaims, releaseForerunner, tidyClaims } from "./leaving.ts";
 import type { Operator } from "../operator.ts";
 import { type EntrySecret, entryIn, Publications, releasedIn } from "../publishing/publications.ts";
 import type { Draft, PublicationTarget } from "../publishing/publisher.ts";
@@ -79,5 +79,33 @@ describe("a route that moves again and again", () => {
     await tidyClaims(operator as unknown as Operator, "shop/orders", 100);
     const left = publications.ofRoute("shop/orders").flatMap((secret) => releasedIn(secret)?.releasedAt ?? []);
     expect(left.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 16 }, (_, n) => n + 4));
+  });
+});
+
+describe("routes that are made and deleted again and again", () => {
+  test("leave at most 256 places held for their namespace, the last ones, and one line in the log", async () => {
+    const publications = new Publications();
+    const held = (namespace: string, n: number) =>
+      releasedSecret({ namespace, name: `r${n}`, host: "hooks.example.com", path: `/${n}`, releasedAt: n });
+    for (let n = 0; n < 260; n += 1) publications.put(held("shop", n));
+    publications.put(held("other", 0));
+    const remove = async (name: string, isOver: (secret: EntrySecret) => boolean) => {
+      const published = publications.get(name);
+      if (published === undefined || !isOver(published)) return false;
+      publications.drop(name);
+      return true;
+    };
+    const said: object[] = [];
+    const logger = { warn: (what: object) => said.push(what) };
+    const shelved = new Set<string>();
+    const known = { routes: new RouteIndex(), namespace: () => undefined, config: configOf() };
+    const operator = { ...known, publications, publisher: { remove }, logger, shelved } as unknown as Operator;
+    await boundClaims(operator, "shop");
+    expect([publications.size, said]).toEqual([261, []]);
+    await boundClaims({ ...operator, shelved: undefined }, "shop");
+    const left = publications.inNamespace("shop").map((secret) => releasedIn(secret)?.releasedAt ?? -1);
+    expect([left.length, Math.min(...left)]).toEqual([256, 4]);
+    expect(publications.inNamespace("other")).toHaveLength(1);
+    expect(said).toEqual([{ namespace: "shop", freed: 4, oldest: "shop/r0" }]);
   });
 });

@@ -41,6 +41,7 @@ export async function releaseRoute(operator: Operator, key: string, signal: Abor
     });
   }
   const endsAt = await tidyClaims(operator, key, clock.now());
+  await boundClaims(operator, refOf(key).namespace ?? "");
   return endsAt === undefined ? {} : { requeueAfterMs: Math.max(1, endsAt - clock.now()) };
 }
 
@@ -79,6 +80,27 @@ export async function leaveBehind(
   if (heldUntil(releasedAt, config.controller.claimHoldMs) <= clock.now()) return;
   const name = claimSecretName(config.instance, claim);
   await publisher.publish({ ...target, name }, (_, seq) => releasedClaim(claim, seq, releasedAt));
+  await boundClaims(operator, claim.namespace);
+}
+
+/** Most released places of one namespace that are held: whoever makes and deletes routes in a loop must not fill every gateway's memory for a day. */
+const MAX_HELD = 256;
+
+/** Deletes the oldest released claims of more than {@link MAX_HELD} of a namespace; those whose events are not on their shelf yet stay until they are. */
+export async function boundClaims(operator: Operator, namespace: string): Promise<void> {
+  const { publications, publisher, logger } = operator;
+  const releasedAtOf = (secret: EntrySecret) => releasedIn(secret)?.releasedAt ?? 0;
+  const held = publications.inNamespace(namespace).filter((secret) => releasedIn(secret) !== undefined);
+  if (held.length <= MAX_HELD) return;
+  const surplus = held.toSorted((a, b) => releasedAtOf(a) - releasedAtOf(b)).slice(0, held.length - MAX_HELD);
+  const isOver = (secret: EntrySecret) => releasedIn(secret) !== undefined && isShelved(operator, secret);
+  const gone: string[] = [];
+  // oxlint-disable-next-line no-await-in-loop -- the publisher writes one after the other
+  for (const { name, route } of surplus) if (await publisher.remove(name, isOver)) gone.push(route);
+  if (gone.length === 0) return;
+  const [oldest] = gone;
+  const words = `places of deleted routes are free before their time: a namespace holds at most ${MAX_HELD} of them`;
+  logger.warn({ namespace, freed: gone.length, oldest }, words);
 }
 
 /** Most places that a route has left and that are held: each is a Secret that every gateway knows. */
