@@ -180,6 +180,7 @@ export class WebhookRouteControllers {
       publications,
       routes: new RouteIndex(),
       unreached: new Map(),
+      refusedExposures: new Map(),
       redisAccess: this.#options.redisAccess,
       ...(shelves && {
         shelved: new Set<string>(),

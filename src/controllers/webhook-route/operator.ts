@@ -61,6 +61,8 @@ export interface Operator {
   readonly enqueue: Enqueue;
   /** Routes that are published and not yet served by every gateway: key → `seq`. */
   readonly unreached: Map<string, number>;
+  /** What the API server refused of the objects of a host: `hostKey` → `kind/namespace` → its words. */
+  readonly refusedExposures: Map<string, ReadonlyMap<string, string>>;
   readonly observations: Observations;
   /** Removes the tickets of workers of one route, by its key, once they are gone. Absent: they stay. */
   readonly retireQueue?: ((namespace: string, route: string) => Promise<void>) | undefined;

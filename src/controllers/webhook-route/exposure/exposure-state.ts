@@ -1,20 +1,48 @@
 import type { HostConfig } from "../../../config/schema.ts";
 import type { KubeObject } from "../../../kube/objects.ts";
 import { fieldOf, isRecord } from "../../../lib/record.ts";
+import { holdsPlace } from "./exposed-places.ts";
+import type { Place } from "./place-parts.ts";
 import type { Finding } from "../status/status-input.ts";
 
+/** A route at its host. */
+export interface Exposed {
+  /** Where it is served. */
+  readonly place: Place;
+  /** What the API server said when it refused the newest state of an object. */
+  readonly refusal?: string | undefined;
+}
+
 /**
- * `IngressReady` from the live objects that expose a route: an Ingress that has an address, or HTTPRoutes that every Gateway has accepted.
+ * `IngressReady` from the live objects that expose a route: one of them has its path, and it is an Ingress that has an address, or they are
+ * HTTPRoutes that every Gateway has accepted.
  *
  * @param live all objects of kind Ingress or HTTPRoute that the host has in the route's reach; `undefined` for one that is not there yet
  */
-export function exposureState(host: HostConfig, live: readonly (KubeObject | undefined)[]): Finding {
+export function exposureState(
+  host: HostConfig,
+  live: readonly (KubeObject | undefined)[],
+  { place, refusal }: Exposed,
+): Finding {
   if (host.via === "None") {
     return { status: "True", reason: "NotExposed", message: `host ${host.host} is exposed by other means (via: None)` };
+  }
+  if (!live.some((object) => object !== undefined && holdsPlace(host, object, place))) {
+    if (refusal === undefined) return pathMissing(host, live, place);
+    const message = `the API server refuses the ${host.via} of host ${host.host} with path ${place.path}: ${refusal}`;
+    return { status: "False", reason: "IngressNotAdmitted", message };
   }
   const problem = live.map((object) => problemOf(host, object)).find((found) => found !== undefined);
   if (problem !== undefined) return problem;
   return { status: "True", reason: "Reconciled", message: `host ${host.host} is exposed by ${host.via}` };
+}
+
+function pathMissing(host: HostConfig, live: readonly (KubeObject | undefined)[], { path }: Place): Finding {
+  const isThere = live.some((object) => object !== undefined);
+  const message = isThere
+    ? `no ${host.via} of host ${host.host} has path ${path} yet`
+    : `the ${host.via} of host ${host.host} is not there yet`;
+  return { status: "False", reason: "Progressing", message };
 }
 
 function problemOf(host: HostConfig, object: KubeObject | undefined): Finding | undefined {

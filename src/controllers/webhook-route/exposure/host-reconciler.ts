@@ -1,5 +1,6 @@
 import { COMPONENT_LABEL, exposureName, referenceGrantName } from "../../../api/names.ts";
 import type { Config, HostConfig } from "../../../config/schema.ts";
+import { KubeApiError } from "../../../kube/errors.ts";
 import type { KubeObject, Live } from "../../../kube/objects.ts";
 import type { ReconcileResult } from "../../../runtime/reconcile.ts";
 import type { ChildKind } from "../children/child-kinds.ts";
@@ -31,19 +32,77 @@ export class HostReconciler {
     const isSyncing = ({ kind, metadata }: DesiredObject) =>
       children.state(metadata.namespace, [kind as ChildKind]) === "Syncing";
     if (desired.some(isSyncing)) return { requeueAfterMs: SYNC_POLL_MS };
-    const wanted = new Set<string>();
-    for (const object of desired) {
-      const { namespace, name } = object.metadata;
-      wanted.add(`${object.kind}/${namespace}/${name}`);
-      // Without the Gateway API there is nothing to write: `IngressReady` says so.
-      if (children.isAvailable(object.kind as ChildKind)) await children.ensure(object, signal);
-    }
+    const failures = await this.#ensure(desired, signal);
+    noteRefusals(this.#operator, key, { routes, failures });
+    const wanted = new Set(desired.map(({ kind, metadata }) => `${kind}/${metadata.namespace}/${metadata.name}`));
     for (const { kind, object } of exposuresOf(this.#operator, host)) {
       const { namespace = "", name } = object.metadata;
+      if (failures.has(groupOf(kind, namespace))) continue;
       if (!wanted.has(`${kind}/${namespace}/${name}`)) await children.remove(kind, object, signal);
     }
+    for (const error of failures.values()) throw error;
     return {};
   }
+
+  /**
+   * After a failure nothing more of that kind is written in that namespace: a path that was to move into the refused part stays where it is. Other
+   * namespaces go on.
+   * @returns what failed, by group
+   */
+  async #ensure(desired: readonly DesiredObject[], signal: AbortSignal): Promise<ReadonlyMap<string, unknown>> {
+    const { children } = this.#operator;
+    const failures = new Map<string, unknown>();
+    for (const object of desired) {
+      const kind = object.kind as ChildKind;
+      const group = groupOf(kind, object.metadata.namespace);
+      // Without the Gateway API there is nothing to write: `IngressReady` says so.
+      if (failures.has(group) || !children.isAvailable(kind)) continue;
+      try {
+        // oxlint-disable-next-line no-await-in-loop -- in their order
+        await children.ensure(object, signal);
+      } catch (error) {
+        if (!(error instanceof KubeApiError)) throw error;
+        failures.set(group, error);
+      }
+    }
+    return failures;
+  }
+}
+
+function groupOf(kind: ChildKind, namespace: string): string {
+  return `${kind}/${namespace}`;
+}
+
+/** Keeps what the API server said, for the status of the routes that it concerns, and has them looked at when it is news. */
+function noteRefusals(
+  { refusedExposures, enqueue }: Operator,
+  host: string,
+  { routes, failures }: { readonly routes: readonly ServedRoute[]; readonly failures: ReadonlyMap<string, unknown> },
+): void {
+  const before = refusedExposures.get(host) ?? new Map<string, string>();
+  const now = new Map(
+    [...failures].flatMap(([group, error]) =>
+      // What another try may change is no refusal.
+      error instanceof KubeApiError && error.status < 500 && error.status !== 429 && error.code !== "Conflict"
+        ? [[group, error.message] as const]
+        : [],
+    ),
+  );
+  if (now.size === 0) refusedExposures.delete(host);
+  else refusedExposures.set(host, now);
+  const groups = new Set([...before.keys(), ...now.keys()].filter((group) => before.get(group) !== now.get(group)));
+  if (groups.size === 0) return;
+  const concerns = (namespace: string) =>
+    [...groups].some((group) => !group.startsWith("HTTPRoute/") || group === groupOf("HTTPRoute", namespace));
+  for (const { namespace, name } of routes) if (concerns(namespace)) enqueue.route(`${namespace}/${name}`);
+}
+
+/** What the API server said when it refused an object that a route of a namespace needs to be reached; at most 300 characters. */
+export function exposureRefusal(operator: Operator, host: HostConfig, namespace: string): string | undefined {
+  const refusals = operator.refusedExposures.get(hostKey(host));
+  return host.via === "Ingress"
+    ? refusals?.get(groupOf("Ingress", operator.config.namespace))
+    : refusals?.get(groupOf("HTTPRoute", namespace));
 }
 
 /** The objects that decide whether a route of a namespace can be reached from outside. */

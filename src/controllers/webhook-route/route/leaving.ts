@@ -83,13 +83,16 @@ export async function leaveBehind(
   await boundClaims(operator, claim.namespace);
 }
 
+function releasedAtOf(secret: EntrySecret): number {
+  return releasedIn(secret)?.releasedAt ?? 0;
+}
+
 /** Most released places of one namespace that are held: whoever makes and deletes routes in a loop must not fill every gateway's memory for a day. */
 const MAX_HELD = 256;
 
 /** Deletes the oldest released claims of more than {@link MAX_HELD} of a namespace; those whose events are not on their shelf yet stay until they are. */
 export async function boundClaims(operator: Operator, namespace: string): Promise<void> {
   const { publications, publisher, logger } = operator;
-  const releasedAtOf = (secret: EntrySecret) => releasedIn(secret)?.releasedAt ?? 0;
   const held = publications.inNamespace(namespace).filter((secret) => releasedIn(secret) !== undefined);
   if (held.length <= MAX_HELD) return;
   const surplus = held.toSorted((a, b) => releasedAtOf(a) - releasedAtOf(b)).slice(0, held.length - MAX_HELD);

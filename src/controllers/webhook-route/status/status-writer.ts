@@ -7,7 +7,7 @@ import { manifestOf } from "../route/assessment.ts";
 import { exposureState } from "../exposure/exposure-state.ts";
 import { heldBackFor } from "./first-status.ts";
 import type { Refusal } from "../exposure/host-policy.ts";
-import { exposureObjects } from "../exposure/host-reconciler.ts";
+import { exposureObjects, exposureRefusal } from "../exposure/host-reconciler.ts";
 import { mergePatchOf } from "../children/merge-patch.ts";
 import type { Operator } from "../operator.ts";
 import { entryIn } from "../publishing/publications.ts";
@@ -110,10 +110,10 @@ function ingressFinding(
 ): Finding {
   const { host, tlsMissing, entry, namespace } = parts;
   if (tlsMissing !== undefined) return { status: "False", ...tlsMissing };
-  if (entry === undefined && host.via !== "None") {
-    return { status: "Unknown", reason: "Progressing", message: "nothing is published yet" };
-  }
-  return exposureState(host, exposureObjects(operator, host, namespace));
+  const place = entry ?? (host.via === "None" ? { host: host.host, path: host.pathPrefix } : undefined);
+  if (place === undefined) return { status: "Unknown", reason: "Progressing", message: "nothing is published yet" };
+  const refusal = exposureRefusal(operator, host, namespace);
+  return exposureState(host, exposureObjects(operator, host, namespace), { place, refusal });
 }
 
 /** Whether a status says that everything works. */

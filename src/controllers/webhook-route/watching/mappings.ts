@@ -4,6 +4,7 @@ import type { Change } from "../../../kube/object-cache.ts";
 import { keyOf, type KubeObject, type Live, refOf } from "../../../kube/objects.ts";
 import { childScope } from "../children/child-scope.ts";
 import type { ChildKind } from "../children/child-kinds.ts";
+import { changedPaths } from "../exposure/exposed-places.ts";
 import { exposedHosts } from "../exposure/host-reconciler.ts";
 import { hostKey } from "../exposure/ingress.ts";
 import type { Operator } from "../operator.ts";
@@ -224,7 +225,7 @@ function onChild(operator: Operator, kind: ChildKind, { next, previous }: Change
   const isEdited = !isBoth || isNews(next, previous);
   const isOtherwise = !isBoth || statusText(next) !== statusText(previous);
   onWorkerChild(operator, { kind, object, isEdited, isOtherwise });
-  onExposure(operator, { object, isEdited, isOtherwise });
+  onExposure(operator, { object, isEdited, isOtherwise }, isEdited ? changedPaths(previous, next) : new Set());
 }
 
 /** What a change of a child amounts to. `isEdited`: it may no longer be as it was applied; `isOtherwise`: it fares differently. */
@@ -244,10 +245,15 @@ function onWorkerChild(
   if (isOtherwise && kind === "Deployment") queueRoutesOf(operator, scope);
 }
 
-function onExposure(operator: Operator, { object, isEdited, isOtherwise }: ChildNews): void {
+function onExposure(
+  operator: Operator,
+  { object, isEdited, isOtherwise }: ChildNews,
+  paths: ReadonlySet<string>,
+): void {
   for (const host of exposedHosts(object, operator.config)) {
     if (isEdited) operator.enqueue.host(host);
     if (isOtherwise) queueHostRoutes(operator, host);
+    else if (paths.size > 0) queueHostRoutes(operator, host, paths);
   }
 }
 
@@ -260,11 +266,17 @@ function queueRoutesOf({ publications, enqueue }: Operator, key: string): void {
   }
 }
 
-function queueHostRoutes({ config, routes, enqueue }: Operator, key: string): void {
+/** @param paths only the routes at these, where each has a path of its own in the host's objects */
+function queueHostRoutes({ config, routes, enqueue }: Operator, key: string, paths?: ReadonlySet<string>): void {
   const host = config.gateway.hosts.find((one) => hostKey(one) === key);
   if (host === undefined) return;
   for (const name of routes.hosts()) {
-    if (isAbout(host.host, name)) for (const route of routes.ofHost(name)) enqueue.route(route);
+    if (!isAbout(host.host, name)) continue;
+    const places = [...(paths ?? [])].map((path) => placeKey({ host: name, path }));
+    const isAll = paths === undefined || host.paths === "Prefix";
+    for (const route of isAll ? routes.ofHost(name) : places.flatMap((place) => routes.ofPlace(place))) {
+      enqueue.route(route);
+    }
   }
 }
 
