@@ -110,9 +110,17 @@ export class LeaderElector implements Fence {
       // oxlint-disable-next-line no-await-in-loop -- one attempt after the other
       if (signal.aborted || (await this.#attempt(signal))) break;
       // oxlint-disable-next-line no-await-in-loop -- as above
-      await sleep(this.#timers, this.#retryMs * (1 + 0.2 * Math.random()), signal);
+      await sleep(this.#timers, this.#untilNextLookMs(), signal);
     }
     return this.#leading;
+  }
+
+  /** The time between two looks, but no later than the moment at which the Lease runs out: a takeover then waits for nothing else. */
+  #untilNextLookMs(): number {
+    const free = this.#seen.freeInMs(this.#options.identity, this.#timers.monotonic());
+    const usual = this.#retryMs * (1 + 0.2 * Math.random());
+    // A Lease that was free was not to be had, so there is nothing to wait for.
+    return free > 0 ? Math.min(usual, free) : usual;
   }
 
   async #renew(stop: AbortSignal): Promise<void> {

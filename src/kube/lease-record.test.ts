@@ -35,8 +35,10 @@ const facts = (holder: string, resourceVersion: string) => ({ holder, resourceVe
 test("another's Lease is free its duration after it was seen to change last, whatever its times say", () => {
   const seen = new LeaseObservation();
   expect(seen.freeFor("me", 0)).toBe(false);
+  expect(seen.freeInMs("me", 0)).toBe(Number.POSITIVE_INFINITY);
   seen.see(facts("other", "1"), 1_000);
   seen.see(facts("other", "1"), 15_000);
+  expect(seen.freeInMs("me", 15_400)).toBe(600);
   expect(seen.freeFor("me", 15_999)).toBe(false);
   expect(seen.freeFor("me", 16_000)).toBe(true);
   seen.see(facts("other", "2"), 16_000);

@@ -62,8 +62,13 @@ export class LeaseObservation {
 
   /** Whether `identity` may take it now. */
   freeFor(identity: string, monotonic: number): boolean {
-    if (!this.#facts) return false;
+    return this.freeInMs(identity, monotonic) <= 0;
+  }
+
+  /** ms until `identity` may take it unless it changes before; Infinity before it was seen. */
+  freeInMs(identity: string, monotonic: number): number {
+    if (!this.#facts) return Number.POSITIVE_INFINITY;
     const { holder, durationMs } = this.#facts;
-    return holder === "" || holder === identity || monotonic - this.#changedAt >= durationMs;
+    return holder === "" || holder === identity ? 0 : Math.max(0, this.#changedAt + durationMs - monotonic);
   }
 }

@@ -77,7 +77,7 @@ describe.concurrent("two releases side by side", () => {
   });
 });
 
-describe("a gateway that is ready and says nothing", () => {
+describe.concurrent("a gateway that is ready and says nothing", () => {
   test("is named, waited for, and left out in the end", async () => {
     const shop = wide.bareTenant(await cluster.namespace("shop"));
     const name = "gateway-silent";
