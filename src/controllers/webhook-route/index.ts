@@ -27,6 +27,7 @@ import { ServingGateways } from "./publishing/serving.ts";
 import { type ShelfKeeper, ShelfReconciler } from "./custody/shelf-reconciler.ts";
 import { Sweep } from "./children/sweep.ts";
 import { TenantSecrets } from "./publishing/tenant-secrets.ts";
+import { LastWorked } from "./watching/last-worked.ts";
 import { createWatches, type Watches } from "./watching/watches.ts";
 import { ServerRestoredError } from "./watching/server-restored.ts";
 import { WorkerReconciler } from "./workers/worker-reconciler.ts";
@@ -69,12 +70,11 @@ export class WebhookRouteControllers {
   readonly #options: WebhookRouteControllersOptions;
   readonly #queues: Readonly<Record<QueueName, WorkQueue>>;
   readonly #sweep: Sweep;
-  /** When a key was worked on last, monotonic ms. */
   readonly #workedOn = {
-    workers: new Map<string, number>(),
-    hosts: new Map<string, number>(),
-    shelves: new Map<string, number>(),
-    access: new Map<string, number>(),
+    workers: new LastWorked(RHYTHM.workers.intervalMs),
+    hosts: new LastWorked(RHYTHM.hosts.intervalMs),
+    shelves: new LastWorked(RHYTHM.shelves.intervalMs),
+    access: new LastWorked(RHYTHM.access.intervalMs),
   };
   readonly #restored = new AbortController();
   #releaseKey: Buffer | undefined;
@@ -158,7 +158,7 @@ export class WebhookRouteControllers {
   ): Controller {
     const { metrics, logger, clock } = this.#options;
     const reconcile: Reconcile = (key, signal) => {
-      if (name !== "routes") this.#workedOn[name].set(key, clock.monotonic());
+      if (name !== "routes") this.#workedOn[name].note(key, clock.monotonic());
       return reconciler.reconcile(key, signal);
     };
     return new Controller({ name, queue: this.#queues[name], reconcile, concurrency, metrics, logger });
@@ -205,9 +205,8 @@ export class WebhookRouteControllers {
   }
 
   #queue(name: keyof typeof RHYTHM, key: string): void {
-    const { settleMs, intervalMs } = RHYTHM[name];
-    const since = this.#options.clock.monotonic() - (this.#workedOn[name].get(key) ?? Number.NEGATIVE_INFINITY);
-    this.#queues[name].addAfter(key, Math.max(settleMs, intervalMs - since));
+    const waitMs = this.#workedOn[name].waitMs(key, this.#options.clock.monotonic());
+    this.#queues[name].addAfter(key, Math.max(RHYTHM[name].settleMs, waitMs));
   }
 
   #startKindCaches(signal: AbortSignal): void {

@@ -42,19 +42,43 @@ export interface SweepOptions {
 interface Orphan {
   /** For people: `namespace/name`. */
   readonly name: string;
+  readonly namespace: string;
   readonly take: (signal: AbortSignal) => Promise<void>;
 }
 
 /** Orphans of one sort, and how many objects of the sort there are. */
 interface Finding {
   readonly what: "entries" | "workers" | "exposures" | "rings";
-  readonly total: number;
+  /** Namespace of each object, orphan or not. */
+  readonly namespaces: readonly string[];
   readonly orphans: readonly Orphan[];
 }
 
 /** Whether a sweep may take so many of so many. */
 export function isPlausible(orphans: number, total: number): boolean {
   return orphans < MIN_ALARM || orphans <= total * MAX_SHARE;
+}
+
+/**
+ * Namespaces of which a sweep would take suspiciously much. One that is gone took everything with it: that is no accident of its own.
+ *
+ * @param orphans namespace of each
+ * @param all namespace of each object, orphan or not
+ */
+export function implausibleNamespaces(
+  orphans: readonly string[],
+  all: readonly string[],
+  exists: (namespace: string) => boolean,
+): ReadonlySet<string> {
+  const [lost, total] = [countOf(orphans), countOf(all)];
+  const held = [...lost].filter(([name, count]) => exists(name) && !isPlausible(count, total.get(name) ?? 0));
+  return new Set(held.map(([name]) => name));
+}
+
+function countOf(names: readonly string[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
 }
 
 /**
@@ -65,7 +89,7 @@ export class Sweep {
   readonly #operator: Operator;
   readonly #options: SweepOptions;
   readonly #timers: Timers;
-  /** Sorts of which nothing is taken. */
+  /** Sorts of which not everything is taken. */
   readonly #held = new Set<Finding["what"]>();
 
   constructor(operator: Operator, options: SweepOptions) {
@@ -108,15 +132,13 @@ export class Sweep {
   }
 
   async #round(signal: AbortSignal): Promise<void> {
-    for (const { what, total, orphans } of [this.#entries(), this.#exposures(), this.#rings()]) {
-      const plausible = isPlausible(orphans.length, total);
-      this.#options.metrics.sweepHeld.set({ what }, plausible ? 0 : orphans.length);
-      if (!plausible) {
-        await this.#alarm({ what, orphans, total }, signal);
-        continue;
-      }
-      this.#held.delete(what);
-      for (const { name, take } of orphans) {
+    for (const finding of [this.#entries(), this.#exposures(), this.#rings()]) {
+      const { what } = finding;
+      const held = this.#heldOf(finding);
+      this.#options.metrics.sweepHeld.set({ what }, held.orphans.length);
+      if (held.orphans.length > 0) await this.#alarm(held, signal);
+      else this.#held.delete(what);
+      for (const { name, take } of finding.orphans.filter((orphan) => !held.orphans.includes(orphan))) {
         if (signal.aborted) return;
         this.#operator.logger.info({ what, name }, "swept: its route is gone");
         await take(signal).catch((error: unknown) => {
@@ -125,6 +147,20 @@ export class Sweep {
         await sleep(this.#timers, 1_000 / PER_SECOND, signal);
       }
     }
+  }
+
+  /** What is not taken of a finding: everything, or what a namespace lost too much of, and how much there is where that was found. */
+  #heldOf(finding: Finding): Finding {
+    const { orphans, namespaces } = finding;
+    if (!isPlausible(orphans.length, namespaces.length)) return finding;
+    const lost = orphans.map(({ namespace }) => namespace);
+    const exists = (namespace: string) => this.#operator.namespace(namespace) !== undefined;
+    const held = implausibleNamespaces(lost, namespaces, exists);
+    return {
+      what: finding.what,
+      namespaces: namespaces.filter((namespace) => held.has(namespace)),
+      orphans: orphans.filter(({ namespace }) => held.has(namespace)),
+    };
   }
 
   /** Entries of routes that the cache does not have. Claims that were released already just run out. */
@@ -137,8 +173,12 @@ export class Sweep {
     const served = all.filter((secret) => entryIn(secret) !== undefined);
     const orphans = served
       .filter(({ route }) => routes.get(route) === undefined)
-      .map(({ route }) => ({ name: route, take: async () => enqueue.route(route) }));
-    return { what: "entries", total: served.length, orphans };
+      .map((secret) => ({
+        name: secret.route,
+        namespace: namespaceOf(secret),
+        take: async () => enqueue.route(secret.route),
+      }));
+    return { what: "entries", namespaces: served.map(namespaceOf), orphans };
   }
 
   /** Objects of hosts that are no longer in the config. */
@@ -148,7 +188,7 @@ export class Sweep {
     const orphans = all
       .filter(({ object }) => exposedHosts(object, config).length === 0)
       .map(({ kind, object }) => this.#child(kind, object));
-    return { what: "exposures", total: all.length, orphans };
+    return { what: "exposures", namespaces: all.map(({ object }) => object.metadata.namespace ?? ""), orphans };
   }
 
   /** Rings of keys that no route signs with. */
@@ -166,9 +206,10 @@ export class Sweep {
       .filter(({ namespace, name }) => !used.has(`${namespace}/${name}`))
       .map((ring) => ({
         name: `${ring.namespace}/${ring.name}`,
+        namespace: ring.namespace,
         take: (signal: AbortSignal) => this.#takeRing(ring, signal),
       }));
-    return { what: "rings", total: all.length, orphans };
+    return { what: "rings", namespaces: all.map(({ namespace }) => namespace), orphans };
   }
 
   /** Asked of the API server itself: the previous keys live nowhere else. */
@@ -186,12 +227,14 @@ export class Sweep {
     const { namespace = "", name } = object.metadata;
     return {
       name: `${kind} ${namespace}/${name}`,
+      namespace,
       take: (signal) => this.#operator.children.remove(kind, object, signal),
     };
   }
 
   /** In the log at each round; one Event when it begins, on the leader's Lease: what has lost its route has no object to tell of it. */
-  async #alarm({ what, orphans, total }: Finding, signal: AbortSignal): Promise<void> {
+  async #alarm({ what, orphans, namespaces }: Finding, signal: AbortSignal): Promise<void> {
+    const total = namespaces.length;
     const { logger, client, config, events } = this.#operator;
     const examples = orphans.slice(0, 5).map(({ name }) => name);
     logger.error({ what, orphans: orphans.length, total, examples }, `nothing is swept: ${REMEDY}`);
