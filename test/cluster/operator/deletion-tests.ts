@@ -19,7 +19,13 @@ export function deletionTests(release: () => OperatorRelease): void {
     expect(new Set(ids).size).toBe(EVENTS);
     await shop.deleteRoute("orders");
     await becomes(() => shop.publication("orders"), expect.objectContaining({ released: expect.anything() }));
-    await becomes(async () => (await shop.post("orders")).status, 503);
+    // Gateways hear of it a moment later: what they accept until then is an event like the others.
+    const refused = async () => {
+      const { status, id } = await shop.post("orders");
+      if (status === 202 && id !== undefined) ids.push(id);
+      return status;
+    };
+    await becomes(refused, 503);
     await shop.route("orders", after);
     return ids;
   }
@@ -29,7 +35,7 @@ export function deletionTests(release: () => OperatorRelease): void {
       const shop = await release().tenant();
       const ids = await deleteAndApply(shop, { suspend: "Delivery" }, {});
       await measured("delivery of 1,000 events of a route applied again", () =>
-        becomes(() => shop.deliveredTo("orders").length, EVENTS),
+        becomes(() => shop.deliveredTo("orders").length, ids.length),
       );
       expect(shop.deliveredTo("orders").toSorted()).toEqual(ids.toSorted());
     });
@@ -42,7 +48,7 @@ export function deletionTests(release: () => OperatorRelease): void {
         { destinations: nowhere, delivery: { concurrency: 64, retry } },
         { delivery: { concurrency: 64, retry } },
       );
-      await becomes(() => shop.deliveredTo("orders").length, EVENTS);
+      await becomes(() => shop.deliveredTo("orders").length, ids.length);
       expect(shop.deliveredTo("orders").toSorted()).toEqual(ids.toSorted());
     });
   });
