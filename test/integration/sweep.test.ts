@@ -72,6 +72,7 @@ describe("a sweep", () => {
       logger: createLogger("controller", { level: "silent" }),
       children: { list: () => [] },
       rings: { all: () => [] },
+      namespace: (name: string) => ({ metadata: { name } }),
       enqueue: { route: (key: string) => queued.push(key) },
     } as unknown as Operator;
     const clock = { now: () => 0, monotonic: () => 0 };
