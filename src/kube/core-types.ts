@@ -1,8 +1,5 @@
 import type {
-  V1ClusterRole,
-  V1ClusterRoleBinding,
   V1ConfigMap,
-  V1CustomResourceDefinition,
   V1Deployment,
   V1Ingress,
   V1Namespace,
@@ -11,7 +8,6 @@ import type {
   V1Role,
   V1RoleBinding,
   V1Secret,
-  V1Service,
   V1ServiceAccount,
   V2HorizontalPodAutoscaler,
 } from "@kubernetes/client-node";
@@ -21,7 +17,6 @@ import type { ResourceType } from "./resource-type.ts";
 /** `Secret`. `data` is base64. */
 export type Secret = BuiltIn<V1Secret>;
 export type ConfigMap = BuiltIn<V1ConfigMap>;
-export type Service = BuiltIn<V1Service>;
 export type ServiceAccount = BuiltIn<V1ServiceAccount>;
 export type Namespace = BuiltIn<V1Namespace>;
 export type Pod = BuiltIn<V1Pod>;
@@ -31,9 +26,6 @@ export type PodDisruptionBudget = BuiltIn<V1PodDisruptionBudget>;
 export type HorizontalPodAutoscaler = BuiltIn<V2HorizontalPodAutoscaler>;
 export type Role = BuiltIn<V1Role>;
 export type RoleBinding = BuiltIn<V1RoleBinding>;
-export type ClusterRole = BuiltIn<V1ClusterRole>;
-export type ClusterRoleBinding = BuiltIn<V1ClusterRoleBinding>;
-export type CustomResourceDefinition = BuiltIn<V1CustomResourceDefinition>;
 
 /** `Lease` (coordination.k8s.io/v1). Times are RFC 3339 with microseconds. */
 export interface Lease extends KubeObject {
@@ -53,7 +45,6 @@ const RBAC: Place = { group: "rbac.authorization.k8s.io", version: "v1", namespa
 
 export const SECRETS: ResourceType<Secret> = { ...CORE, kind: "Secret", plural: "secrets" };
 export const CONFIG_MAPS: ResourceType<ConfigMap> = { ...CORE, kind: "ConfigMap", plural: "configmaps" };
-export const SERVICES: ResourceType<Service> = { ...CORE, kind: "Service", plural: "services" };
 export const SERVICE_ACCOUNTS: ResourceType<ServiceAccount> = {
   ...CORE,
   kind: "ServiceAccount",
@@ -90,29 +81,10 @@ export const HORIZONTAL_POD_AUTOSCALERS: ResourceType<HorizontalPodAutoscaler> =
 };
 export const ROLES: ResourceType<Role> = { ...RBAC, kind: "Role", plural: "roles" };
 export const ROLE_BINDINGS: ResourceType<RoleBinding> = { ...RBAC, kind: "RoleBinding", plural: "rolebindings" };
-export const CLUSTER_ROLES: ResourceType<ClusterRole> = {
-  ...RBAC,
-  kind: "ClusterRole",
-  plural: "clusterroles",
-  namespaced: false,
-};
-export const CLUSTER_ROLE_BINDINGS: ResourceType<ClusterRoleBinding> = {
-  ...RBAC,
-  kind: "ClusterRoleBinding",
-  plural: "clusterrolebindings",
-  namespaced: false,
-};
 export const LEASES: ResourceType<Lease> = {
   group: "coordination.k8s.io",
   version: "v1",
   kind: "Lease",
   plural: "leases",
   namespaced: true,
-};
-export const CUSTOM_RESOURCE_DEFINITIONS: ResourceType<CustomResourceDefinition> = {
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  kind: "CustomResourceDefinition",
-  plural: "customresourcedefinitions",
-  namespaced: false,
 };

@@ -73,12 +73,6 @@ export function refOf(key: string): ObjectRef {
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** An owner reference to a live object; `controller: true`, and it blocks no foreground deletion. */
-export function ownerReferenceTo(owner: Live & { readonly apiVersion: string; readonly kind: string }): OwnerReference {
-  const { name, uid } = owner.metadata;
-  return { apiVersion: owner.apiVersion, kind: owner.kind, name, uid, controller: true };
-}
-
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
 /**

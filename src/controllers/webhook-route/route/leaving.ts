@@ -1,4 +1,3 @@
-import { entrySecretName } from "../../../api/names.ts";
 import type { ReconcileResult } from "../../../runtime/reconcile.ts";
 import type { Claim } from "../../../routes/claims.ts";
 import { PUBLICATION_SCHEMA, type Publication, released } from "../../../routes/publication.ts";
@@ -182,10 +181,4 @@ function releasedClaim({ namespace, name, host, path }: Claim, seq: number, rele
     seq,
     released: { namespace, name, host, path, releasedAt },
   };
-}
-
-/** Name of the Secret with a route's entry. */
-export function entryName(operator: Operator, key: string): string {
-  const { namespace = "", name } = refOf(key);
-  return entrySecretName(operator.config.instance, namespace, name);
 }
