@@ -92,7 +92,7 @@ export function resolveSpec(spec: Spec, preset: Preset | undefined): ResolvedWeb
     dedupe: resolveDedupe(spec, preset),
     limits: resolveLimits(spec.limits),
     payload: resolvePayload(spec, preset),
-    response: { status: preset?.responseStatus ?? 202, ...spec.response },
+    response: { status: preset?.ack.status ?? 202, ...spec.response },
     destinations: (spec.destinations ?? []).map((destination) => resolveDestination(destination, spec.delivery ?? {})),
     ...(spec.destinationSelector === undefined ? {} : { destinationSelector: spec.destinationSelector }),
     worker: resolveWorker(spec.worker),
@@ -126,7 +126,7 @@ function resolveVerification(
 function resolveDedupe({ dedupe }: Spec, preset: Preset | undefined): ResolvedWebhookRouteSpec["dedupe"] {
   const window = formatDuration(preset?.retryWindowMs ?? 7 * 86_400_000);
   const keyFrom = (preset?.dedupe ?? []).map((source) =>
-    source.from === "header" ? `header:${source.name}` : `json:${source.pointer}`,
+    source.from === "json" ? `json:${source.pointer}` : `${source.from}:${source.name}`,
   );
   return { window, keyFrom, weakWindow: dedupe?.window ?? WEAK_WINDOW, ...dedupe };
 }

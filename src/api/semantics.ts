@@ -1,7 +1,7 @@
 import { formatDuration, parseDuration } from "../lib/duration.ts";
 import { VerificationConfigError, type VerifierConfig } from "../verification/config.ts";
 import type { Preset } from "../verification/presets/preset.ts";
-import { createVerifier } from "../verification/verifier.ts";
+import { createVerifier, schemeOf } from "../verification/verifier.ts";
 import type { ResolvedWebhookRouteSpec } from "./defaults.ts";
 import type { WebhookRoute } from "./generated/webhook-route.ts";
 import { WORKER_ENV } from "./names.ts";
@@ -176,7 +176,7 @@ function headerProblems(names: readonly string[], pathOf: (name: string, index: 
 }
 
 function signsTimestamp(config: VerifierConfig, preset: Preset | undefined): boolean {
-  const scheme = preset?.scheme ?? config;
+  const scheme = preset === undefined ? config : schemeOf(preset.scheme);
   return scheme.type === "standard-webhooks" || (scheme.type === "hmac" && scheme.timestamp !== undefined);
 }
 

@@ -2,6 +2,7 @@ import { formatDuration } from "../lib/duration.ts";
 import type { SchemeConfig } from "../verification/config.ts";
 import { presets } from "../verification/presets/index.ts";
 import type { Preset } from "../verification/presets/preset.ts";
+import { schemeOf } from "../verification/verifier.ts";
 import { type Command, outputFormat, parse, printJson } from "./command.ts";
 import { table } from "./table.ts";
 
@@ -20,8 +21,9 @@ export const command: Command = {
 };
 
 function row(preset: Preset): readonly string[] {
-  const { name, title, scheme, dedupe, toleranceMs, retryWindowMs } = preset;
-  const ids = dedupe.map((source) => (source.from === "header" ? source.name : `json:${source.pointer}`));
+  const { name, title, dedupe, toleranceMs, retryWindowMs } = preset;
+  const scheme = schemeOf(preset.scheme);
+  const ids = dedupe.map((source) => (source.from === "json" ? `json:${source.pointer}` : source.name));
   const tolerance = signsTime(scheme) ? formatDuration(toleranceMs) : "-";
   return [name, title, describe(scheme), ids.join(" ") || "-", tolerance, formatDuration(retryWindowMs)];
 }

@@ -1,5 +1,5 @@
 import { presets } from "../verification/presets/index.ts";
-import { headerLookup, judgeCase, keysOf, type SignatureCase } from "../verification/vectors.ts";
+import { judgeCase, keysOf, plainRequest, type SignatureCase } from "../verification/vectors.ts";
 import { createVerifier } from "../verification/verifier.ts";
 import { type Command, CommandError, type Io, parse, UsageError } from "./command.ts";
 import { readInput, readSecret } from "./input-file.ts";
@@ -89,13 +89,13 @@ async function judgeOne(values: Values, { stdout }: Io): Promise<number> {
     { ...(tolerance !== undefined && { toleranceMs: tolerance }) },
   );
   const url = values.url ?? "";
-  const request = {
+  const request = plainRequest({
     method: values.method ?? "POST",
     url,
     path: URL.canParse(url) ? new URL(url).pathname + new URL(url).search : "/",
-    header: headerLookup(parseHeaders(values.header ?? [])),
+    headers: parseHeaders(values.header ?? []),
     body: await readInput("--body", body),
-  };
+  });
   const keys = keysOf(secrets);
   const verdict = verifier.verify(request, keys, seconds("--now", values.now) ?? Date.now());
   stdout.write(verdict.ok ? "valid: the signature matches\n" : `invalid: ${verdict.reason}: ${verdict.detail}\n`);

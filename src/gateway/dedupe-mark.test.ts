@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { routeEntry } from "./testing.ts";
 import { sha256Parts } from "../lib/hash.ts";
-import type { DedupeSource } from "../routes/entry.ts";
+import type { DedupeSource } from "../verification/presets/preset.ts";
 import type { Verdict } from "../verification/types.ts";
 import { compileDedupe, identify, type Identity } from "./dedupe-mark.ts";
 import { LazyJson } from "./payload.ts";

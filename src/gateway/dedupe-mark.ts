@@ -1,8 +1,9 @@
 import type { DedupeMark } from "../custody/port.ts";
 import { sha256Head, sha256Parts } from "../lib/hash.ts";
-import type { DedupeSource, RouteEntry } from "../routes/entry.ts";
+import type { RouteEntry } from "../routes/entry.ts";
+import type { DedupeSource } from "../verification/presets/preset.ts";
 import type { Verdict } from "../verification/types.ts";
-import { idAt, pointerTokens } from "./json-source.ts";
+import { idAt, pointerTokens } from "../lib/json-source.ts";
 import type { LazyJson } from "./payload.ts";
 import type { RequestView } from "./request-view.ts";
 

@@ -1,5 +1,5 @@
 import type { RouteEntry } from "../routes/entry.ts";
-import { parseJson, pointerTokens, valueAt, type Parsed } from "./json-source.ts";
+import { parseJson, pointerTokens, valueAt, type Parsed } from "../lib/json-source.ts";
 import type { RequestView } from "./request-view.ts";
 
 /** `spec.payload` compiled. */

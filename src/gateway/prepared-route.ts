@@ -1,5 +1,6 @@
 import type { NewEvent, RoutePolicy } from "../custody/port.ts";
 import { keptBytes } from "../lib/kept-bytes.ts";
+import { Secret } from "../lib/secret.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { RouteEntry } from "../routes/entry.ts";
 import type { VerificationKey, Verifier } from "../verification/types.ts";
@@ -55,7 +56,9 @@ export function prepareRoute(entry: RouteEntry, metrics: Metrics): PreparedRoute
   return {
     entry,
     verifier,
-    keys: entry.keys.map(({ value, ...key }) => ({ ...key, secret: keptBytes(value, "base64") })),
+    keys: entry.keys.flatMap(({ value, use, ...key }) =>
+      use === "Signing" ? [{ ...key, secret: new Secret(keptBytes(value, "base64")) }] : [],
+    ),
     policy,
     // Without sources the weak window is the one that counts, and the earlier windows are its.
     weakPolicy: {

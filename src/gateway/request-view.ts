@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { parseJson, type Parsed } from "../lib/json-source.ts";
 import type { SignedRequest } from "../verification/types.ts";
 
 const NONE: readonly string[] = [];
@@ -14,12 +15,17 @@ export class RequestView implements SignedRequest {
   body: Buffer = EMPTY;
   readonly #raw: readonly string[];
   readonly #publicUrl: string;
+  #parsed: Parsed | undefined;
 
   constructor(request: Pick<IncomingMessage, "method" | "rawHeaders">, pathAndQuery: string, publicUrl: string) {
     this.method = request.method ?? "";
     this.path = pathAndQuery;
     this.#raw = request.rawHeaders;
     this.#publicUrl = publicUrl;
+  }
+
+  json(): Parsed {
+    return (this.#parsed ??= parseJson(this.body));
   }
 
   /** The public URL of the route, with the query that was received when it has none of its own. */

@@ -1,10 +1,16 @@
 import { createHmac, createSecretKey, hash, type KeyObject } from "node:crypto";
 
 /** Hash functions that an HMAC may be made of. */
-export type HmacAlgorithm = "sha1" | "sha256" | "sha384" | "sha512";
+export type HmacAlgorithm = "md5" | "sha1" | "sha256" | "sha384" | "sha512";
 
-/** Block length of each hash function, bytes (FIPS 180-4 §1). */
-const BLOCK_BYTES: Readonly<Record<HmacAlgorithm, number>> = { sha1: 64, sha256: 64, sha384: 128, sha512: 128 };
+/** Block length of each hash function, bytes (FIPS 180-4 §1, RFC 1321). */
+const BLOCK_BYTES: Readonly<Record<HmacAlgorithm, number>> = {
+  md5: 64,
+  sha1: 64,
+  sha256: 64,
+  sha384: 128,
+  sha512: 128,
+};
 
 /** Messages up to this size are copied behind the key block and hashed at once; for longer ones the copy would cost more than it saves. */
 const ONE_SHOT_BYTES = 16_384;

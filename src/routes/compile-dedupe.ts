@@ -2,7 +2,8 @@ import type { ResolvedWebhookRouteSpec } from "../api/defaults.ts";
 import { verifierConfig } from "../api/verifier-config.ts";
 import { parseDuration } from "../lib/duration.ts";
 import { isSigned } from "../verification/verifier.ts";
-import type { DedupeSource, RouteEntry } from "./entry.ts";
+import type { DedupeSource } from "../verification/presets/preset.ts";
+import type { RouteEntry } from "./entry.ts";
 
 type Dedupe = RouteEntry["dedupe"];
 

@@ -1,11 +1,13 @@
-import type { KeyState } from "../verification/types.ts";
+import type { RouteVerification } from "../verification/config.ts";
+import type { DedupeSource, WithoutId } from "../verification/presets/preset.ts";
+import type { KeyState, KeyUse } from "../verification/types.ts";
 
 /** A key of a route's ring as published: the value is base64 of the Secret's bytes. */
 export interface RingKey {
   /** 8 hex digits of HMAC-SHA256(release key, value). */
   readonly id: string;
   readonly keyId?: string;
-  readonly use: "Signing" | "VerifyToken" | "ApiCredential";
+  readonly use: KeyUse;
   readonly state: KeyState;
   /** Unix ms since which it is in this state. */
   readonly since: number;
@@ -13,33 +15,6 @@ export interface RingKey {
   readonly notAfter?: number;
   readonly value: string;
 }
-
-/** Where an event's dedupe id comes from. `signed`: covered by the signature. */
-export type DedupeSource =
-  | { readonly from: "header"; readonly name: string; readonly signed: boolean }
-  | { readonly from: "json"; readonly pointer: string; readonly signed: boolean };
-
-/** Settings of a verification scheme, resolved from the spec: a preset's name or a scheme as data. */
-export type VerificationConfig =
-  | { readonly type: "provider"; readonly provider: string }
-  | {
-      readonly type: "hmac";
-      readonly header: string;
-      readonly algorithm: "sha1" | "sha256" | "sha384" | "sha512";
-      readonly encoding: "hex" | "base64" | "base64url";
-      readonly prefix: string;
-      readonly separator?: string;
-      readonly signedContent: string;
-      readonly timestamp?: {
-        readonly header?: string;
-        readonly param?: string;
-        readonly unit: "seconds" | "milliseconds" | "rfc3339";
-      };
-      readonly keyIdHeader?: string;
-    }
-  | { readonly type: "token"; readonly header: string; readonly prefix: string }
-  | { readonly type: "basic" }
-  | { readonly type: "none" };
 
 /** When the next attempt is, as data. Delays in ms. */
 export type RetryPolicy = {
@@ -98,8 +73,9 @@ export interface RouteEntry {
   readonly path: string;
   readonly methods: readonly string[];
   readonly suspend: "None" | "Ingest" | "Delivery" | "All";
-  readonly verification: VerificationConfig;
+  readonly verification: RouteVerification;
   readonly publicUrl: string;
+  /** 0: a signed timestamp is not held against the clock. */
   readonly toleranceMs: number;
   readonly allowedSourceRanges: readonly string[];
   readonly parameters: Readonly<Record<string, string>>;
@@ -112,6 +88,8 @@ export interface RouteEntry {
     readonly weakWindowMs: number;
     /** `token`, `basic`, `none` without `keyFrom`. */
     readonly disabled: boolean;
+    /** What counts when a part is missing. `Refuse` for a written `keyFrom`. Absent, in entries of older controllers: `Refuse`, and without sources `Signature`. */
+    readonly withoutId?: WithoutId | "Refuse";
   };
   readonly limits: {
     readonly maxBodyBytes: number;

@@ -1,3 +1,4 @@
+import type { Secret } from "../lib/secret.ts";
 import type { VerificationKey } from "./types.ts";
 
 /** A key of the ring together with what a scheme made of its secret. */
@@ -11,24 +12,19 @@ export interface PreparedKey<T> {
  * not decodable) are left out: an HMAC with an empty key is one that anybody can compute.
  */
 export function keyRingCache<T>(
-  prepare: (secret: Buffer) => T | undefined,
+  prepare: (secret: Secret) => T | undefined,
 ): (keys: readonly VerificationKey[]) => readonly PreparedKey<T>[] {
   let lastRing: readonly VerificationKey[] | undefined;
   let prepared: readonly PreparedKey<T>[] = [];
   return (keys) => {
     if (keys === lastRing) return prepared;
     prepared = keys.flatMap((key) => {
-      const material = isBlank(key.secret) ? undefined : prepare(key.secret);
+      const material = key.secret.isBlank ? undefined : prepare(key.secret);
       return material === undefined ? [] : [{ key, material }];
     });
     lastRing = keys;
     return prepared;
   };
-}
-
-/** Nothing but ASCII white space. */
-function isBlank(secret: Buffer): boolean {
-  return secret.every((byte) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d));
 }
 
 /** Keys that the clock allows. The same array when all are, which is the usual case. */

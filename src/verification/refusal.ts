@@ -1,20 +1,29 @@
-import type { RefusalReason, SignedRequest, Verdict } from "./types.ts";
+import type { RefusalReason, RefusalStatus, SignedRequest, Verdict } from "./types.ts";
 
 /** A verdict that refuses. */
 export type Refusal = Extract<Verdict, { ok: false }>;
 
 /** The status of each reason, unless a preset says otherwise. The table of answers in `docs/` is made from it. */
-export const REFUSAL_STATUS: Readonly<Record<RefusalReason, 400 | 401 | 503>> = {
+export const REFUSAL_STATUS: Readonly<Record<RefusalReason, RefusalStatus>> = {
   HeaderMissing: 400,
+  SignatureMissing: 400,
   TimestampMalformed: 400,
   DedupeKeyMissing: 400,
+  ChallengeMalformed: 400,
   SignatureMalformed: 401,
   SignatureMismatch: 401,
+  SignatureReused: 401,
   TimestampExpired: 401,
   TimestampInFuture: 401,
   TokenMismatch: 401,
   CredentialsMismatch: 401,
+  CertificateUntrusted: 401,
+  SenderMismatch: 401,
+  HandshakeClosed: 401,
+  VerifyTokenMismatch: 403,
   NoUsableKey: 503,
+  MaterialUnavailable: 503,
+  HandshakeFailed: 503,
 };
 
 /** Refuses with the reason's status. `detail` is one line without values. */

@@ -1,6 +1,8 @@
 import { createVerifier } from "./verifier.ts";
 import type { VerifierConfig } from "./config.ts";
-import type { Verdict, VerificationKey } from "./types.ts";
+import type { SignedRequest, Verdict, VerificationKey } from "./types.ts";
+import { parseJson, type Parsed } from "../lib/json-source.ts";
+import { Secret } from "../lib/secret.ts";
 
 /** One case of a file of signature vectors, for example `test/vectors/signatures.json`. */
 export interface SignatureCase {
@@ -46,13 +48,13 @@ export function judgeCase(testCase: SignatureCase): CaseResult {
   if (!encoding) return { unsupported: `secretEncoding ${testCase.secretEncoding} not supported` };
   const tolerance = testCase.toleranceSec;
   const verifier = createVerifier(config, { ...(tolerance !== undefined && { toleranceMs: tolerance * 1_000 }) });
-  const request = {
+  const request = plainRequest({
     method: testCase.method ?? "POST",
     url: testCase.url ?? "",
     path: pathOf(testCase.url),
-    header: headerLookup(testCase.headers),
+    headers: testCase.headers,
     body: Buffer.from(testCase.bodyBase64, "base64"),
-  };
+  });
   const keys = keysOf([testCase.secret].flat(), encoding);
   return { verdict: verifier.verify(request, keys, (testCase.now ?? 0) * 1_000) };
 }
@@ -62,8 +64,19 @@ export function keysOf(secrets: readonly string[], encoding: BufferEncoding = "u
   return secrets.map((secret, index) => ({
     id: String(index).padStart(8, "0"),
     state: "current",
-    secret: Buffer.from(secret, encoding),
+    secret: Secret.of(secret, encoding),
   }));
+}
+
+/** A request from plain data. */
+export function plainRequest(
+  parts: Pick<SignedRequest, "method" | "url" | "path" | "body"> & {
+    readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  },
+): SignedRequest {
+  const { headers, ...rest } = parts;
+  let parsed: Parsed | undefined;
+  return { ...rest, header: headerLookup(headers), json: () => (parsed ??= parseJson(rest.body)) };
 }
 
 /** Header access over plain data. */

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { HmacConfig, VerifierConfig } from "./config.ts";
+import { Secret } from "../lib/secret.ts";
 import { presets } from "./presets/index.ts";
 import type { SignedRequest, VerificationKey } from "./types.ts";
-import { headerLookup, keysOf } from "./vectors.ts";
+import { keysOf, plainRequest } from "./vectors.ts";
 import { createVerifier, isSigned, signAs } from "./verifier.ts";
 
 const NOW = 1_760_000_000_000;
@@ -36,14 +37,8 @@ function request(
   headers: Record<string, string | readonly string[]>,
   changes: Partial<SignedRequest> = {},
 ): SignedRequest {
-  return {
-    method: "POST",
-    url: "https://hooks.example/é",
-    path: "/é",
-    header: headerLookup(headers),
-    body: BODY,
-    ...changes,
-  };
+  const parts = { method: "POST", url: "https://hooks.example/é", path: "/é", headers, body: BODY };
+  return plainRequest({ ...parts, ...changes });
 }
 
 function signed(
@@ -122,9 +117,9 @@ describe.each(schemes)("%s", (_name, config, secret) => {
   });
 
   it("accepts previous and next keys and says which one it was", () => {
-    const current = { id: "00000001", state: "current", secret: Buffer.from(`${secret.slice(0, -4)}AAAA`) } as const;
+    const current = { id: "00000001", state: "current", secret: Secret.of(`${secret.slice(0, -4)}AAAA`) } as const;
     for (const state of ["previous", "next"] as const) {
-      const other: VerificationKey = { id: "00000002", state, secret: Buffer.from(secret), notAfter: NOW };
+      const other: VerificationKey = { id: "00000002", state, secret: Secret.of(secret), notAfter: NOW };
       const verdict = createVerifier(config).verify(request(signed(config, keys)), [current, other], NOW);
       expect(verdict.ok && verdict.key).toMatchObject({ id: "00000002", state });
     }
@@ -132,7 +127,7 @@ describe.each(schemes)("%s", (_name, config, secret) => {
 
   it("refuses a key past its notAfter by the given clock", () => {
     const ring: VerificationKey[] = [
-      { id: "00000001", state: "previous", secret: Buffer.from(secret), notAfter: NOW - 1 },
+      { id: "00000001", state: "previous", secret: Secret.of(secret), notAfter: NOW - 1 },
     ];
     expect(reasonOf(config, signed(config, keys), ring)).toBe("503 NoUsableKey");
   });
@@ -244,8 +239,8 @@ describe("hex digits", () => {
 describe("queue-push", () => {
   const config: VerifierConfig = { type: "provider", provider: "queue-push" };
   const [k1, k2]: VerificationKey[] = [
-    { id: "00000001", keyId: "k1", state: "current", secret: Buffer.from("first-secret") },
-    { id: "00000002", keyId: "k2", state: "previous", secret: Buffer.from("second-secret") },
+    { id: "00000001", keyId: "k1", state: "current", secret: Secret.of("first-secret") },
+    { id: "00000002", keyId: "k2", state: "previous", secret: Secret.of("second-secret") },
   ];
   const keys = [k1, k2].filter((key) => key !== undefined);
 
@@ -266,7 +261,7 @@ describe("queue-push", () => {
   });
 
   it("answers 204 and demands JSON", () => {
-    expect(presets.get("queue-push")).toMatchObject({ responseStatus: 204, payload: { format: "JSON" } });
+    expect(presets.get("queue-push")).toMatchObject({ ack: { status: 204 }, payload: { format: "JSON" } });
   });
 });
 

@@ -1,4 +1,10 @@
-import { VerificationConfigError, type SchemeConfig, type VerifierConfig, type VerifierOptions } from "./config.ts";
+import {
+  VerificationConfigError,
+  type PresetScheme,
+  type SchemeConfig,
+  type VerifierConfig,
+  type VerifierOptions,
+} from "./config.ts";
 import { presets } from "./presets/index.ts";
 import type { Preset } from "./presets/preset.ts";
 import { basicScheme } from "./schemes/basic.ts";
@@ -17,7 +23,15 @@ import type { SignInput, VerificationKey, Verifier } from "./types.ts";
 export function createVerifier(config: VerifierConfig, options: VerifierOptions = {}): Verifier {
   if (config.type !== "provider") return createScheme(config, options);
   const preset = presetOf(config.provider);
-  return createScheme(preset.scheme, { ...options, toleranceMs: options.toleranceMs ?? preset.toleranceMs });
+  return createScheme(schemeOf(preset.scheme, options.parameters), {
+    ...options,
+    toleranceMs: options.toleranceMs ?? preset.toleranceMs,
+  });
+}
+
+/** The scheme of a preset under a route's parameters. */
+export function schemeOf(scheme: PresetScheme, parameters: Readonly<Record<string, string>> = {}): SchemeConfig {
+  return typeof scheme === "function" ? scheme(parameters) : scheme;
 }
 
 /**
@@ -31,8 +45,8 @@ export function signAs(
   keys: readonly VerificationKey[],
   input: SignInput,
   now: number,
-): Record<string, string> {
-  return createVerifier(config).sign(input, keys, now);
+): Readonly<Record<string, string>> {
+  return createVerifier(config).sign(input, keys, now).headers;
 }
 
 /**
@@ -56,19 +70,31 @@ export function presetOf(provider: string): Preset {
  * @param idHeader the header that `{id}` stands for
  */
 export function isSigned(config: VerifierConfig, what: { header: string } | "body", idHeader?: string): boolean {
-  const scheme: SchemeConfig = config.type === "provider" ? presetOf(config.provider).scheme : config;
+  const scheme: SchemeConfig = config.type === "provider" ? schemeOf(presetOf(config.provider).scheme) : config;
   if (scheme.type === "standard-webhooks") return what === "body" || what.header === "webhook-id";
-  if (scheme.type !== "hmac") return false;
+  if (scheme.type !== "hmac" || typeof scheme.signedContent !== "string") return false;
   return compileTemplate(scheme.signedContent).some((segment) => {
     if (what === "body") return segment.type === "body";
     if (segment.type === "header") return segment.name === what.header;
-    return segment.type === "id" && what.header === (scheme.idHeader ?? idHeader)?.toLowerCase();
+    return segment.type === "id" && what.header === ("idHeader" in scheme ? scheme.idHeader : idHeader)?.toLowerCase();
   });
 }
 
 function createScheme(config: SchemeConfig, options: VerifierOptions): Verifier {
-  if (config.type === "hmac") return hmacScheme(config, options);
-  if (config.type === "standard-webhooks") return standardWebhooksScheme(options);
-  if (config.type === "token") return tokenScheme(config);
-  return config.type === "basic" ? basicScheme() : noneScheme();
+  switch (config.type) {
+    case "hmac":
+      return hmacScheme(config, options);
+    case "standard-webhooks":
+      return standardWebhooksScheme(options);
+    case "token":
+      return tokenScheme(config);
+    case "basic":
+      return basicScheme();
+    case "custom":
+      return config.create(options);
+    case "none":
+      return noneScheme();
+    default:
+      throw new TypeError(`scheme ${config.type} is not built`);
+  }
 }

@@ -4,14 +4,14 @@ import express from "express";
 import { afterEach, describe, expect, it } from "vitest";
 import type { CustodyErrorCode } from "../../src/custody/port.ts";
 import type { RouteEntry } from "../../src/routes/entry.ts";
-import type { VerifierConfig } from "../../src/verification/config.ts";
+import type { RouteVerification } from "../../src/verification/config.ts";
 import { keysOf } from "../../src/verification/vectors.ts";
 import { signAs } from "../../src/verification/verifier.ts";
 import { destinationEntry, HEALTHY, HOST, ringKey, routeEntry, SECRET } from "../../src/gateway/testing.ts";
 import { startGateway, type Running } from "../support/gateway.ts";
 
-const QUEUE_PUSH: VerifierConfig = { type: "provider", provider: "queue-push" };
-const GITHUB: VerifierConfig = { type: "provider", provider: "github" };
+const QUEUE_PUSH: RouteVerification = { type: "provider", provider: "queue-push" };
+const GITHUB: RouteVerification = { type: "provider", provider: "github" };
 
 let running: Running | undefined;
 afterEach(async () => {
@@ -53,7 +53,7 @@ function post(
   });
 }
 
-function signed(config: VerifierConfig, body: string, id = "d-1", secret = SECRET): Record<string, string> {
+function signed(config: RouteVerification, body: string, id = "d-1", secret = SECRET): Record<string, string> {
   const input = { method: "POST", url: `https://${HOST}/push`, path: "/push", body: Buffer.from(body), id };
   return signAs(config, keysOf([secret]), input, Date.now());
 }
@@ -209,7 +209,7 @@ describe("an accepted request", () => {
   });
 
   it("takes svix-id and webhook-id for the same id", async () => {
-    const config: VerifierConfig = { type: "provider", provider: "standard-webhooks" };
+    const config: RouteVerification = { type: "provider", provider: "standard-webhooks" };
     const secret = Buffer.from(SECRET).toString("base64");
     const gateway = await start([
       routeEntry({

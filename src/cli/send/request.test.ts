@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { presets } from "../../verification/presets/index.ts";
-import { headerLookup, keysOf } from "../../verification/vectors.ts";
+import { keysOf, plainRequest } from "../../verification/vectors.ts";
 import { createVerifier } from "../../verification/verifier.ts";
 import { type Draft, type Sender, signMessage } from "./request.ts";
 
@@ -21,7 +21,7 @@ function sender(provider: string): Sender {
 function verdict(provider: string, draft: Partial<Draft>) {
   const to = sender(provider);
   const { headers, body } = signMessage(to, "/in", { id: "msg_1", idInBody: true, now: NOW, ...draft });
-  const request = { method: "POST", url: URL_OF_ROUTE, path: "/in", header: headerLookup(headers), body };
+  const request = plainRequest({ method: "POST", url: URL_OF_ROUTE, path: "/in", headers, body });
   return { headers, body, verdict: createVerifier(to.verification).verify(request, to.keys, NOW) };
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { isRecord } from "../../lib/record.ts";
+import { Secret } from "../../lib/secret.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
 import type { VerificationKey, Verifier } from "../../verification/types.ts";
 import { createVerifier } from "../../verification/verifier.ts";
@@ -44,7 +45,7 @@ export function senderOf(entry: RouteEntry): Sender {
     sources: entry.dedupe.sources,
     requiredFields: entry.payload.requiredFields,
     publicUrl: entry.publicUrl,
-    keys: entry.keys.map(({ value, ...key }) => ({ ...key, secret: Buffer.from(value, "base64") })),
+    keys: entry.keys.map(({ value, ...key }) => ({ ...key, secret: Secret.of(value, "base64") })),
   };
 }
 
@@ -68,7 +69,7 @@ export function signMessage(sender: Sender, path: string, draft: Draft): SignedM
       { method: "POST", url: sender.publicUrl, path, body: signed, id: draft.id, headers: base },
       sender.keys,
       draft.now,
-    );
+    ).headers;
   const headers = { ...base, ...sign(content) };
   if (!draft.badSignature) return { headers, body: content };
   const wrong = sign(Buffer.concat([content, randomBytes(8)]));

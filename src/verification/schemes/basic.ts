@@ -1,5 +1,3 @@
-import { hash } from "node:crypto";
-import { equals } from "../../lib/equals.ts";
 import { VerificationConfigError } from "../config.ts";
 import { keyRingCache, usableAt } from "../keys.ts";
 import { NO_USABLE_KEY, refuse } from "../refusal.ts";
@@ -12,9 +10,7 @@ const BASIC = /^Basic +([A-Za-z0-9+/]+={0,2})$/i;
  * of them. Missing credentials are 401 and not 400: a client may wait for the challenge before it sends them (RFC 9110 §11.6.1).
  */
 export function basicScheme(): Verifier {
-  const ring = keyRingCache((secret) =>
-    secret.includes(0x3a) ? { digest: hash("sha256", secret, "buffer"), base64: secret.toString("base64") } : undefined,
-  );
+  const ring = keyRingCache((secret) => (secret.reveal().includes(0x3a) ? secret : undefined));
   return {
     secretHeaders: ["authorization"],
     verify(request, keys, now) {
@@ -25,15 +21,16 @@ export function basicScheme(): Verifier {
       if (encoded === undefined) {
         return refuse("CredentialsMismatch", "authorization is not one value of the form: Basic <base64>");
       }
-      const sent = hash("sha256", Buffer.from(encoded, "base64"), "buffer");
-      const match = usable.find(({ material }) => equals(material.digest, sent));
+      const sent = Buffer.from(encoded, "base64");
+      const match = usable.find(({ material }) => material.equals(sent));
       if (match) return { ok: true, key: match.key };
       return refuse("CredentialsMismatch", `authorization matches none of ${usable.length} pair(s) of credentials`);
     },
     sign(input, keys, now) {
       const signer = usableAt(ring(keys), now)[0];
       if (!signer) throw new VerificationConfigError("CannotSign", "no usable credentials: write username:password");
-      return { ...input.headers, authorization: `Basic ${signer.material.base64}` };
+      const credentials = signer.material.reveal().toString("base64");
+      return { headers: { ...input.headers, authorization: `Basic ${credentials}` } };
     },
   };
 }

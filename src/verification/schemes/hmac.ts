@@ -4,11 +4,12 @@ import { DEFAULT_TOLERANCE_MS, VerificationConfigError, type HmacConfig, type Ve
 import { decodeDigest, encodeDigest, type DigestEncoding } from "../encoding.ts";
 import { keyRingCache, selectById, usableAt, type PreparedKey } from "../keys.ts";
 import { NO_USABLE_KEY, refuse, singleHeader, type Refusal } from "../refusal.ts";
+import { parseJson } from "../../lib/json-source.ts";
 import { compileTemplate, contains, latin1, type Segment } from "../template.ts";
 import { checkTimestamp, formatTimestamp, parseTimestamp } from "../timestamp.ts";
-import type { SignedRequest, SignInput, Verdict, VerificationKey, Verifier } from "../types.ts";
+import type { SignedParts, SignedRequest, SignInput, Verdict, VerificationKey, Verifier } from "../types.ts";
 
-const DIGEST_BYTES = { sha1: 20, sha256: 32, sha384: 48, sha512: 64 } as const;
+const DIGEST_BYTES = { md5: 16, sha1: 20, sha256: 32, sha384: 48, sha512: 64 } as const;
 
 /** The settings with names in lower case and the template compiled. */
 interface Compiled {
@@ -40,7 +41,7 @@ interface Claims {
  */
 export function hmacScheme(config: HmacConfig, options: VerifierOptions): Verifier {
   const compiled = compile(config, options);
-  const ring = keyRingCache((secret) => new HmacKey(config.algorithm, secret));
+  const ring = keyRingCache((secret) => new HmacKey(config.algorithm, secret.reveal()));
   return {
     ...(compiled.idHeader !== undefined && contains(compiled.segments, "id") && { signedIdHeader: compiled.idHeader }),
     secretHeaders: [compiled.header],
@@ -50,6 +51,7 @@ export function hmacScheme(config: HmacConfig, options: VerifierOptions): Verifi
 }
 
 function compile(config: HmacConfig, options: VerifierOptions): Compiled {
+  if (typeof config.signedContent !== "string") throw new TypeError("not built");
   const segments = compileTemplate(config.signedContent);
   const compiled: Compiled = {
     config,
@@ -241,7 +243,7 @@ function sign(
   signer: PreparedKey<HmacKey> | undefined,
   input: SignInput,
   now: number,
-): Record<string, string> {
+): SignedParts {
   if (!signer) throw new VerificationConfigError("CannotSign", "no usable key to sign with");
   const { config, header } = compiled;
   const timestamp = config.timestamp && formatTimestamp(now, config.timestamp.unit);
@@ -251,14 +253,13 @@ function sign(
   };
   const claims: Claims = { signatures: [], timestamp, signedAt: now, id: input.id, keyId: undefined };
   const lookup = (name: string) => (headers[name] === undefined ? [] : [headers[name]]);
-  const content = signedContent(compiled.segments, { ...input, header: lookup }, claims);
+  const request = { ...input, header: lookup, json: () => parseJson(input.body) };
+  const content = signedContent(compiled.segments, request, claims);
   if ("ok" in content) throw new VerificationConfigError("CannotSign", `${content.detail}: give its value in headers`);
   const signature = config.prefix + encodeDigest(signer.material.digest(content), compiled.encoding);
   const param = config.timestamp?.param;
-  return {
-    ...headers,
-    [header]: param === undefined ? signature : `${param}=${timestamp}${config.separator}${signature}`,
-  };
+  const value = param === undefined ? signature : `${param}=${timestamp}${config.separator}${signature}`;
+  return { headers: { ...headers, [header]: value } };
 }
 
 /** The headers beside the signature: timestamp, delivery id, key id. */

@@ -5,6 +5,6 @@ export function noneScheme(): Verifier {
   return {
     secretHeaders: [],
     verify: () => ({ ok: true, key: undefined }),
-    sign: (input) => ({ ...input.headers }),
+    sign: (input) => ({ headers: { ...input.headers } }),
   };
 }

@@ -1,12 +1,13 @@
 import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from "node:crypto";
 import { equals } from "../../lib/equals.ts";
 import { HmacKey } from "../../lib/hmac.ts";
+import type { Secret } from "../../lib/secret.ts";
 import { DEFAULT_TOLERANCE_MS, VerificationConfigError, type VerifierOptions } from "../config.ts";
 import { decodeDigest, decodeKey } from "../encoding.ts";
 import { keyRingCache, usableAt, type PreparedKey } from "../keys.ts";
 import { NO_USABLE_KEY, refuse, singleHeader, type Refusal } from "../refusal.ts";
 import { checkTimestamp, formatTimestamp, parseTimestamp } from "../timestamp.ts";
-import type { SignedRequest, SignInput, Verdict, Verifier } from "../types.ts";
+import type { SignedParts, SignedRequest, SignInput, Verdict, Verifier } from "../types.ts";
 
 /** DER before a raw ed25519 key (RFC 8410 §4 and §7). */
 const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
@@ -50,8 +51,8 @@ export function standardWebhooksScheme(options: VerifierOptions): Verifier {
   };
 }
 
-function prepare(secret: Buffer): Material | undefined {
-  const text = secret.toString("latin1");
+function prepare(secret: Secret): Material | undefined {
+  const text = secret.reveal().toString("latin1");
   if (text.startsWith("whpk_")) return publicKey(decodeKey(text.slice(5)));
   if (text.startsWith("whsk_")) return privateKey(decodeKey(text.slice(5)));
   const bytes = decodeKey(text.replace(/^(v1,)?whsec_/, ""));
@@ -133,7 +134,7 @@ function matchEd25519(key: KeyObject, { signatures }: Claims, head: string, body
   return signatures.find(({ version, bytes }) => version === "v1a" && verify(null, content, key, bytes))?.bytes;
 }
 
-function signWith(usable: readonly PreparedKey<Material>[], input: SignInput, now: number): Record<string, string> {
+function signWith(usable: readonly PreparedKey<Material>[], input: SignInput, now: number): SignedParts {
   const timestamp = formatTimestamp(now, "seconds");
   const content = Buffer.concat([Buffer.from(`${input.id}.${timestamp}.`, "latin1"), input.body]);
   const signature = usable.map(({ material }) => signatureOf(material, content)).find((made) => made !== undefined);
@@ -141,10 +142,12 @@ function signWith(usable: readonly PreparedKey<Material>[], input: SignInput, no
     throw new VerificationConfigError("CannotSign", "no usable whsec_ or whsk_ key to sign with");
   }
   return {
-    ...input.headers,
-    "webhook-id": input.id,
-    "webhook-timestamp": timestamp,
-    "webhook-signature": signature,
+    headers: {
+      ...input.headers,
+      "webhook-id": input.id,
+      "webhook-timestamp": timestamp,
+      "webhook-signature": signature,
+    },
   };
 }
 
