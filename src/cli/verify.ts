@@ -1,11 +1,14 @@
 import { presets } from "../verification/presets/index.ts";
-import { judgeCase, keysOf, plainRequest, type SignatureCase } from "../verification/vectors.ts";
+import { keysOf, plainRequest } from "../verification/vectors.ts";
 import { createVerifier } from "../verification/verifier.ts";
-import { type Command, CommandError, type Io, parse, UsageError } from "./command.ts";
+import { type Command, type Io, parse, UsageError } from "./command.ts";
 import { readInput, readSecret } from "./input-file.ts";
+import { judgeCases } from "./verify/cases.ts";
+import { replayHandshakes } from "./verify/handshakes.ts";
 
 const OPTIONS = {
   cases: { type: "string" },
+  handshakes: { type: "string" },
   provider: { type: "string" },
   "secret-file": { type: "string", multiple: true },
   header: { type: "string", multiple: true },
@@ -20,6 +23,7 @@ type Values = ReturnType<typeof parse<typeof OPTIONS>>["values"];
 
 const USAGE = `davit verify --provider NAME --secret-file FILE --header 'Name: value' … --body FILE [--now SECONDS]
 davit verify --cases FILE
+davit verify --handshakes FILE
 
 Says whether a signature matches, and if not, why.
 
@@ -31,6 +35,7 @@ Says whether a signature matches, and if not, why.
   --tolerance SECONDS  default: the provider's
   --method, --url      for schemes that sign them
   --cases FILE         a JSON array of signature vectors; prints {"id","valid"} for each
+  --handshakes FILE    a JSON array of handshakes; prints {"provider","scheme","ok"} for each
 `;
 
 /** `davit verify`: exit code 0 when the signature matches (or all cases were judged), 1 when it does not or a file cannot be read. */
@@ -40,45 +45,11 @@ export const command: Command = {
   usage: USAGE,
   async run(argv, io) {
     const { values } = parse(argv, OPTIONS);
-    return values.cases === undefined ? judgeOne(values, io) : judgeAll(values.cases, io);
+    if (values.cases !== undefined) return judgeCases(values.cases, io);
+    if (values.handshakes !== undefined) return replayHandshakes(values.handshakes, io);
+    return judgeOne(values, io);
   },
 };
-
-async function judgeAll(file: string, { stdout }: Io): Promise<number> {
-  for (const testCase of casesOf(file, await readInput("--cases", file))) {
-    stdout.write(`${JSON.stringify(lineOf(testCase))}\n`);
-  }
-  return 0;
-}
-
-function casesOf(file: string, content: Buffer): readonly unknown[] {
-  let cases: unknown;
-  try {
-    cases = JSON.parse(content.toString());
-  } catch (error) {
-    throw new CommandError(`--cases: ${file} is not JSON; an array of signature vectors is needed`, { cause: error });
-  }
-  if (Array.isArray(cases)) return cases as unknown[];
-  throw new CommandError(`--cases: ${file} holds no JSON array; an array of signature vectors is needed`);
-}
-
-function lineOf(testCase: unknown): { id: string; valid: boolean; error?: string } {
-  if (!isCase(testCase))
-    return { id: "", valid: false, error: "no case: id, scheme, secret, headers, bodyBase64 needed" };
-  const { id } = testCase;
-  try {
-    const result = judgeCase(testCase);
-    if ("unsupported" in result) return { id, valid: false, error: result.unsupported };
-    return { id, valid: result.verdict.ok };
-  } catch (error) {
-    return { id, valid: false, error: error instanceof Error ? error.message : String(error) };
-  }
-}
-
-function isCase(value: unknown): value is SignatureCase {
-  if (typeof value !== "object" || value === null) return false;
-  return ["id", "scheme", "secret", "headers", "bodyBase64"].every((field) => field in value);
-}
 
 async function judgeOne(values: Values, { stdout }: Io): Promise<number> {
   const { provider, body } = required(values);
@@ -107,7 +78,7 @@ function required({ provider, body, "secret-file": secrets }: Values): { provide
     throw new UsageError(`--provider: "${provider}" is unknown; davit providers lists them`);
   }
   if (provider !== undefined && body !== undefined && secrets !== undefined) return { provider, body };
-  throw new UsageError("give --provider, --secret-file and --body, or --cases");
+  throw new UsageError("give --provider, --secret-file and --body, or --cases or --handshakes");
 }
 
 /** Seconds on the command line, in ms. */
