@@ -5,7 +5,7 @@ import type { SignedRequest, VerificationKey } from "../types.ts";
 /** What a handshake may know of its route. */
 export interface HandshakeContext {
   readonly request: SignedRequest;
-  /** Usable keys with use `Signing`. */
+  /** Usable keys with use `Signing`; the one that the request verified with comes first. */
   readonly signing: readonly VerificationKey[];
   /** Usable keys with use `VerifyToken`. */
   readonly verifyTokens: readonly VerificationKey[];
@@ -26,8 +26,11 @@ export interface HandshakeAnswer {
   readonly contentType?: "text/plain" | "application/json";
   /** Further headers, lower case. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** ASCII. */
   readonly body: string;
   readonly action?: HandshakeAction;
+  /** One line for an operator, without values: the provider ended something. To be logged as a warning. */
+  readonly notice?: string;
 }
 
 /**
