@@ -19,6 +19,8 @@ export interface SignedContent {
   readonly contents: (request: SignedRequest, claims: ContentClaims) => readonly Content[] | Refusal;
   /** Lower-case names of headers it covers. It must cover the body. */
   readonly headers?: readonly string[];
+  /** It covers the URL that is set up at the sender, scheme, host or query included: what `publicUrl` says must be exact. */
+  readonly url?: boolean;
   /** One line for people, for example `METHOD + URL + body + timestamp`. */
   readonly description: string;
 }
@@ -123,8 +125,8 @@ export interface CustomConfig {
   readonly type: "custom";
   /** One line for people: where the signature stands and what it covers. */
   readonly description: string;
-  /** What the signature covers. */
-  readonly covers: { readonly body: boolean; readonly headers?: readonly string[] };
+  /** What the signature covers. `url`: the one that is set up at the sender, which `publicUrl` must then say exactly. */
+  readonly covers: { readonly body: boolean; readonly headers?: readonly string[]; readonly url?: boolean };
   /** A signed timestamp is held against the tolerance. */
   readonly signsTime: boolean;
   readonly create: (options: VerifierOptions) => Verifier;
