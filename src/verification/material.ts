@@ -17,6 +17,8 @@ export interface MaterialRequest {
   readonly body?: (credentials: readonly VerificationKey[]) => unknown;
   /** Where in the answer's JSON the JWK stands, as a JSON pointer. */
   readonly jwkAt?: string;
+  /** Where in the answer's JSON the time stands after which the key is no good any more (Unix seconds; null or absent: it still is), as a JSON pointer: `notAfter` of the {@link Material}. */
+  readonly expiredAt?: string;
 }
 
 /** A public key that was fetched for a {@link MaterialRequest} and may be trusted. */
