@@ -1,3 +1,5 @@
+import type { Secret } from "../lib/secret.ts";
+
 /**
  * The custody port: what the rest of Davit knows of the store that holds events. `redis/` is its one implementation today;
  * `conformance.ts` is the suite every implementation passes. Nothing outside `redis/` names a Redis key or a BullMQ class.
@@ -33,6 +35,14 @@ export interface DedupeMark {
   readonly bodyHash?: Buffer;
 }
 
+/** Something signed that is good for one body only, because the signature does not cover the body (Mailgun's token, a JWT). */
+export interface Nonce {
+  /** First 16 bytes of SHA-256 over the length-prefixed route key and nonce. */
+  readonly key: Buffer;
+  /** First 16 bytes of SHA-256(body). */
+  readonly bodyHash: Buffer;
+}
+
 /** A verified event on its way into custody. */
 export interface NewEvent {
   /** ULID, 26 characters. */
@@ -40,6 +50,8 @@ export interface NewEvent {
   readonly policy: RoutePolicy;
   /** `undefined`: no dedupe. */
   readonly mark: DedupeMark | undefined;
+  /** Kept for the policy's window: used with another body, the event is refused as `reused`. */
+  readonly nonce?: Nonce;
   /** Headers kept for delivery and the log, lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
@@ -50,9 +62,12 @@ export interface NewEvent {
   readonly destinations: readonly { readonly destination: string; readonly limit: number }[];
 }
 
-/** What became of a claim. `duplicate` and `revived` carry the id of the event that was there first. */
+/**
+ * What became of a claim. `duplicate` and `revived` carry the id of the event that was there first. `reused`: its nonce came with another body before, nothing
+ * is kept, and the id is of no event.
+ */
 export interface ClaimResult {
-  readonly outcome: "new" | "duplicate" | "revived";
+  readonly outcome: "new" | "duplicate" | "revived" | "reused";
   readonly id: string;
 }
 
@@ -65,6 +80,22 @@ export interface Inbox {
   claim(event: NewEvent): Promise<ClaimResult>;
   /** Leaves a trace of a refused request (the last 100 of a route are kept). Best effort, never throws. */
   reject(rejection: Rejection): void;
+  /**
+   * Keeps a secret that a provider handed over in a handshake, for the operator to read: the newest 10 of a route, 72 h. Resolves once it is durable.
+   * @throws CustodyError when the store did not confirm
+   */
+  keep(kept: KeptHandshake): Promise<void>;
+}
+
+/** A secret that a provider handed over in a handshake. */
+export interface KeptHandshake {
+  readonly route: string;
+  /** Unix ms. */
+  readonly at: number;
+  /** Address of the client. */
+  readonly client: string;
+  readonly kind: "verification-token" | "hook-secret";
+  readonly value: Secret;
 }
 
 /** A refused request: names and hashes, never values. */
@@ -78,6 +109,8 @@ export interface Rejection {
   readonly bodyBytes: number;
   /** Hex SHA-256 of the body, empty when it was not read. */
   readonly bodySha256: string;
+  /** `providerIdHash` of the delivery's id as the request claims it, when one could be read: 16 hex digits. */
+  readonly idHash?: string;
 }
 
 /** What a worker tells the store about a destination at each turn. */
@@ -247,6 +280,28 @@ export interface EventView {
   readonly copies: readonly CopyView[];
 }
 
+/** How to find the events of a provider's id; `providerIdQuery` in `routes/delivery-id.ts` makes one from a route's entry. */
+export interface ProviderIdQuery {
+  /** Route key. */
+  readonly route: string;
+  readonly id: string;
+  /** Marks that the id gives when the delivery consists of it alone, see {@link DedupeMark.key}. */
+  readonly marks: readonly Buffer[];
+  /** Every window in which a mark may lie, ms. */
+  readonly windows: readonly number[];
+  /** Lower-case names of kept headers that may hold the id. */
+  readonly headers: readonly string[];
+}
+
+/** An event that bears a provider's id. */
+export interface ProviderIdMatch {
+  readonly eventId: string;
+  /** Unix ms. */
+  readonly receivedAt: number;
+  /** Its record; `duplicates` in it counts the repetitions. `undefined`: removed by retention, only the mark knows of it. */
+  readonly event: EventView | undefined;
+}
+
 export interface DeadLetter {
   readonly eventId: string;
   readonly destination: string;
@@ -286,6 +341,10 @@ export interface Ledger {
     readonly cursor?: string;
   }): Promise<{ readonly items: readonly DeadLetter[]; readonly next?: string }>;
   rejections(route: string): Promise<readonly Rejection[]>;
+  /** Events with a provider's id, newest first: by mark, and among the headers of the route's newest 1,000 events. Empty: none was accepted, or it is kept no longer. */
+  findByProviderId(query: ProviderIdQuery): Promise<readonly ProviderIdMatch[]>;
+  /** Secrets that providers handed over in handshakes with a route, newest first. */
+  handshakes(route: string): Promise<readonly KeptHandshake[]>;
   /** Makes the dead copies of an event (or the one named) live again with a fresh budget, under the same id. */
   replay(id: string, destination?: string): Promise<{ readonly replayed: number }>;
   /** One script for all of them. Keys are destinations. */

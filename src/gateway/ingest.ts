@@ -215,7 +215,7 @@ export class Ingest {
     }, claimTimeoutMs);
     try {
       const result = await this.#options.inboxFor(exchange.route.entry.namespace).claim(event);
-      if (!exchange.done) this.#accept(exchange, result);
+      if (!exchange.done) this.#claimed(exchange, result);
     } catch (error) {
       this.#claimFailed(exchange, error);
     } finally {
@@ -228,7 +228,8 @@ export class Ingest {
     this.#refuse(exchange, error.code === "OutOfMemory" ? "StoreFull" : "StoreUnavailable", `store: ${error.code}`);
   }
 
-  #accept(exchange: Exchange, { outcome, id }: ClaimResult): void {
+  #claimed(exchange: Exchange, { outcome, id }: ClaimResult): void {
+    if (outcome === "reused") return this.#refuse(exchange, "SignatureReused", "signed for another body before");
     const { route, response } = exchange;
     const { status } = route.entry.response;
     const body = status === 204 ? "" : `{"${this.#options.idField}":"${id}","replayed":${outcome !== "new"}}`;

@@ -3,6 +3,7 @@ import {
   type ClaimResult,
   type CustodyErrorCode,
   type Inbox,
+  type KeptHandshake,
   type NewEvent,
   type Rejection,
 } from "../../src/custody/port.ts";
@@ -14,22 +15,37 @@ import {
 export class FaultInbox implements Inbox {
   readonly claimed: NewEvent[] = [];
   readonly rejections: Rejection[] = [];
+  readonly kept: KeptHandshake[] = [];
   /** The next claims fail with this code, or never answer. */
   fault: CustodyErrorCode | "hang" | "bug" | undefined;
   /** Known deliveries are answered as revived instead of duplicate. */
   reviving = false;
+  readonly #nonces = new Map<string, string>();
   readonly #marks = new Map<string, string>();
 
   async claim(event: NewEvent): Promise<ClaimResult> {
     if (this.fault === "hang") return await new Promise<never>(() => undefined);
     if (this.fault === "bug") throw new TypeError("not a function");
     if (this.fault !== undefined) throw new CustodyError(this.fault, "injected");
+    const nonce = event.nonce?.key.toString("hex");
+    const body = event.nonce?.bodyHash.toString("hex");
+    if (nonce !== undefined && body !== undefined) {
+      if ((this.#nonces.get(nonce) ?? body) !== body) return { outcome: "reused", id: event.id };
+      this.#nonces.set(nonce, body);
+    }
     const mark = event.mark && event.mark.key.toString("hex") + (event.mark.bodyHash?.toString("hex") ?? "");
     const known = mark === undefined ? undefined : this.#marks.get(mark);
     if (known !== undefined) return { outcome: this.reviving ? "revived" : "duplicate", id: known };
     if (mark !== undefined) this.#marks.set(mark, event.id);
     this.claimed.push(event);
     return { outcome: "new", id: event.id };
+  }
+
+  async keep(kept: KeptHandshake): Promise<void> {
+    if (this.fault === "hang") return await new Promise<never>(() => undefined);
+    if (this.fault === "bug") throw new TypeError("not a function");
+    if (this.fault !== undefined) throw new CustodyError(this.fault, "injected");
+    this.kept.push(kept);
   }
 
   reject(rejection: Rejection): void {

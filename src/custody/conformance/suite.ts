@@ -1,5 +1,8 @@
 import { describe } from "vitest";
 import { claimConformance } from "./claim.ts";
+import { handshakesConformance } from "./handshakes.ts";
+import { noncesConformance } from "./nonces.ts";
+import { providerIdsConformance } from "./provider-ids.ts";
 import { turnConformance } from "./turn.ts";
 import { deadLettersConformance } from "./dead-letters.ts";
 import { retentionConformance } from "./retention.ts";
@@ -12,6 +15,15 @@ import type { Open } from "./fixtures.ts";
 export function custodyConformance(open: Open): void {
   describe("claim", () => {
     claimConformance(open);
+  });
+  describe("nonces", () => {
+    noncesConformance(open);
+  });
+  describe("handshakes", () => {
+    handshakesConformance(open);
+  });
+  describe("ids at providers", () => {
+    providerIdsConformance(open);
   });
   describe("turn", () => {
     turnConformance(open);

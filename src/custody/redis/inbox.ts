@@ -2,12 +2,14 @@ import {
   type ClaimResult,
   CustodyError,
   type Inbox,
+  type KeptHandshake,
   type NewEvent,
   type Rejection,
   type RoutePolicy,
 } from "../port.ts";
 import type { CustodyClient } from "./connection.ts";
 import { asCustodyError } from "./errors.ts";
+import { HandshakeSecrets } from "./handshake-secrets.ts";
 import { metaJson } from "./record.ts";
 
 const MAX_ENTRIES = 64;
@@ -27,7 +29,17 @@ interface Pending {
   readonly reject: (error: CustodyError) => void;
 }
 
-const OUTCOMES: Readonly<Record<string, ClaimResult["outcome"]>> = { N: "new", D: "duplicate", R: "revived" };
+const OUTCOMES: Readonly<Record<string, ClaimResult["outcome"]>> = {
+  N: "new",
+  D: "duplicate",
+  R: "revived",
+  U: "reused",
+};
+
+/** What follows the head of an event with a nonce. */
+function nonceText({ nonce }: NewEvent): string {
+  return nonce === undefined ? "" : ` ${nonce.key.toString("base64url")} ${nonce.bodyHash.toString("base64url")}`;
+}
 
 /** Mode, mark and body hash as `claim.lua` reads them. */
 function markText({ mark }: NewEvent): string {
@@ -42,6 +54,7 @@ function markText({ mark }: NewEvent): string {
 export class RedisInbox implements Inbox {
   readonly #redis: CustodyClient;
   readonly #prefix: string;
+  readonly #handshakes: HandshakeSecrets;
   readonly #replicas: () => number;
   #queue: Pending[] = [];
   #flying = 0;
@@ -50,6 +63,7 @@ export class RedisInbox implements Inbox {
   constructor(redis: CustodyClient, tag: string, replicas: () => number = () => 0) {
     this.#redis = redis;
     this.#prefix = `${tag}:`;
+    this.#handshakes = new HandshakeSecrets(redis, tag);
     this.#replicas = replicas;
   }
 
@@ -78,6 +92,15 @@ export class RedisInbox implements Inbox {
       .catch(() => {
         // Best effort: a trace of a refusal is not worth an answer to the sender.
       });
+  }
+
+  async keep(kept: KeptHandshake): Promise<void> {
+    try {
+      const replicas = this.#replicas();
+      await this.#confirmed(this.#handshakes.add(kept), replicas);
+    } catch (error) {
+      throw asCustodyError(error);
+    }
   }
 
   #flush(): void {
@@ -129,16 +152,19 @@ export class RedisInbox implements Inbox {
   async #run(events: readonly NewEvent[]): Promise<readonly string[]> {
     const args = claimArguments(events);
     const replicas = this.#replicas();
-    if (replicas === 0) return this.#redis.claim(this.#prefix, ...args);
-    const claim = this.#redis.claim(this.#prefix, ...args);
-    // Same connection, next command: WAIT covers the batch's writes, and is the batch's last word.
-    const [replies, confirmed] = await Promise.all([claim, this.#redis.wait(replicas, WAIT_MS)]);
+    return this.#confirmed(this.#redis.claim(this.#prefix, ...args), replicas);
+  }
+
+  /** Same connection, next command: WAIT covers the writes before it, and is their last word. */
+  async #confirmed<T>(write: Promise<T>, replicas: number): Promise<T> {
+    if (replicas === 0) return write;
+    const [result, confirmed] = await Promise.all([write, this.#redis.wait(replicas, WAIT_MS)]);
     if (confirmed < replicas)
       throw new CustodyError(
         "NoReplicas",
         `${confirmed} of ${replicas} replicas confirmed the write within ${WAIT_MS} ms`,
       );
-    return replies;
+    return result;
   }
 }
 
@@ -181,7 +207,12 @@ function claimArguments(events: readonly NewEvent[]): (string | number | Buffer)
       destinations.length === 1 && only
         ? only.destination
         : destinations.map(({ destination }) => destination).join(" ");
-    args.push(`${id} ${policies.add(event)} ${markText(event)} ${seq}`, names, metaJson(headers, eventType), body);
+    args.push(
+      `${id} ${policies.add(event)} ${markText(event)} ${seq}${nonceText(event)}`,
+      names,
+      metaJson(headers, eventType),
+      body,
+    );
   }
   args[0] = policies.toString();
   return args;

@@ -4,12 +4,17 @@ import {
   type CopyView,
   type DeadLetter,
   type EventView,
+  type KeptHandshake,
   type Ledger,
+  type ProviderIdMatch,
+  type ProviderIdQuery,
   type Rejection,
   CustodyError,
 } from "../port.ts";
 import type { CustodyClient } from "./connection.ts";
 import { asCustodyError } from "./errors.ts";
+import { HandshakeSecrets } from "./handshake-secrets.ts";
+import { ProviderIds } from "./provider-ids.ts";
 import { parseAttempt, parseCopy, parseMeta } from "./record.ts";
 
 /** Values of one destination in the reply of `stats`. */
@@ -19,10 +24,14 @@ const STATS_FIELDS = 7;
 export class RedisLedger implements Ledger {
   readonly #redis: CustodyClient;
   readonly #prefix: string;
+  readonly #handshakes: HandshakeSecrets;
+  readonly #providerIds: ProviderIds;
 
   constructor(redis: CustodyClient, tag: string) {
     this.#redis = redis;
     this.#prefix = `${tag}:`;
+    this.#handshakes = new HandshakeSecrets(redis, tag);
+    this.#providerIds = new ProviderIds(redis, tag);
   }
 
   async event(id: string): Promise<EventView | undefined> {
@@ -76,6 +85,15 @@ export class RedisLedger implements Ledger {
   async rejections(route: string): Promise<readonly Rejection[]> {
     const rows = await this.#ask(() => this.#redis.lrange(`${this.#prefix}rejected:${route}`, 0, -1));
     return rows.map((row) => ({ ...(JSON.parse(row) as Omit<Rejection, "route">), route }));
+  }
+
+  async findByProviderId(query: ProviderIdQuery): Promise<readonly ProviderIdMatch[]> {
+    const found = await this.#ask(() => this.#providerIds.find(query, Date.now()));
+    return Promise.all(found.map(async (one) => ({ ...one, event: await this.#listed(one.eventId) })));
+  }
+
+  handshakes(route: string): Promise<readonly KeptHandshake[]> {
+    return this.#ask(() => this.#handshakes.of(route, Date.now()));
   }
 
   async replay(id: string, destination = ""): Promise<{ readonly replayed: number }> {

@@ -35,7 +35,7 @@ const EXTRA: Readonly<Record<RedisRole, { readonly commands: readonly string[]; 
   },
 };
 
-/** Glob of the tags of an instance's namespaces. Braces are no special characters in a pattern of Redis. */
+/** Glob of the tags of an instance's namespaces. A worker's leaves out what handshakes left in its namespace (`handshakesKey`), by the colon after the brace. Braces are no special characters in a pattern of Redis. */
 function keysOf({ role, instance, namespace }: RedisUserScope): string {
   if (role === "worker") return `davit:${instance}:{${namespace ?? ""}}:*`;
   return role === "gateway" ? `davit:${instance}:{*}:*` : `davit:${instance}:*`;

@@ -24,6 +24,7 @@ const inbox: Inbox = {
     return result;
   },
   reject: (rejection) => real.reject(rejection),
+  keep: (kept) => real.keep(kept),
 };
 
 const gateway = createGateway({

@@ -1,7 +1,7 @@
 -- claim: dedupe, sequence, record and copies of up to 64 events.
 -- ARGV: policies (JSON array; `limits` by destination), count, then four for each event:
---   "id policy mode mark bodyHash seq" (policy: its index), destinations separated by spaces, json, and the body.
--- Returns one string an event: N new, D duplicate, R revived, followed by the id of the event that counts.
+--   "id policy mode mark bodyHash seq[ nonce nonceBodyHash]" (policy: its index), destinations separated by spaces, json, and the body.
+-- Returns one string an event: N new, D duplicate, R revived, followed by the id of the event that counts; U when its nonce came with another body.
 local policies = cjson.decode(ARGV[1])
 local count = tonumber(ARGV[2])
 local now = now_ms()
@@ -10,9 +10,9 @@ local stamp = int(now)
 local events, wanted = {}, {}
 for k = 1, count do
   local i = 4 * k - 1
-  local id, p, mode, mark, hash, seq = string.match(ARGV[i], '^(%S+) (%d+) (%S) (%S+) (%S+) (%d+)$')
+  local id, p, mode, mark, hash, seq, nonce = string.match(ARGV[i], '^(%S+) (%d+) (%S) (%S+) (%S+) (%d+)(.*)$')
   p = tonumber(p)
-  events[k] = { id = id, p = p, mode = mode, mark = mark, hash = hash, seq = seq, names = ARGV[i + 1], json = ARGV[i + 2], body = ARGV[i + 3] }
+  events[k] = { id = id, p = p, mode = mode, mark = mark, hash = hash, seq = seq, nonce = nonce ~= '' and nonce or nil, names = ARGV[i + 1], json = ARGV[i + 2], body = ARGV[i + 3] }
   wanted[p] = (wanted[p] or 0) + 1
 end
 
@@ -33,14 +33,15 @@ local function in_window(value, window)
   return value and tonumber(string.match(value, ' (%d+) ')) > now - window and value or nil
 end
 
--- The buckets a mark of this policy may lie in, looked up once a call: this call's own marks are in `fresh` until its end. The edited window reaches
+-- The buckets a mark (`seen`) or nonce of this policy may lie in, looked up once a call: this call's own marks are in `fresh` until its end. The edited window reaches
 -- back through buckets of the earlier size; those expire after two windows, so three are all there can be.
-local function buckets_of(policy)
-  if policy.buckets then return policy.buckets end
+local function buckets_of(policy, kind)
+  policy.buckets = policy.buckets or {}
+  if policy.buckets[kind] then return policy.buckets[kind] end
   local keys = {}
   local function add(window, depth)
     for back = 0, depth do
-      local key = P .. 'seen:' .. int(window) .. ':' .. int(math.floor(now / window) - back)
+      local key = P .. kind .. ':' .. int(window) .. ':' .. int(math.floor(now / window) - back)
       if call('EXISTS', key) == 1 then keys[#keys + 1] = key end
     end
   end
@@ -48,7 +49,7 @@ local function buckets_of(policy)
   for _, earlier in ipairs(policy.earlierWindows) do
     if earlier['until'] > now then add(earlier.windowMs, 2) end
   end
-  policy.buckets = keys
+  policy.buckets[kind] = keys
   return keys
 end
 
@@ -56,10 +57,27 @@ local fresh = {}   -- marks of this call: they are written at its end
 local function find_mark(field, policy)
   local value = fresh[field] or call('HGET', P .. 'live', field)
   if value then return value end
-  for _, key in ipairs(buckets_of(policy)) do
+  for _, key in ipairs(buckets_of(policy, 'seen')) do
     local found = in_window(call('HGET', key, field), policy.windowMs)
     if found then return found end
   end
+end
+
+-- A nonce is good for one body. It lies in `nonce:<window>:<number>` as body hash and time, in the bucket of the window in which it came first.
+local used, nonces = {}, {}
+local function is_reused(e, policy)
+  local nonce, hash = string.match(e.nonce, '^ (%S+) (%S+)$')
+  local value = used[nonce]
+  if not value then
+    for _, key in ipairs(buckets_of(policy, 'nonce')) do
+      value = in_window(call('HGET', key, nonce), policy.windowMs)
+      if value then break end
+    end
+  end
+  if value then return string.match(value, '^%S+') ~= hash end
+  used[nonce] = hash .. ' ' .. stamp .. ' '
+  nonces[#nonces + 1] = { nonce, policy.windowMs }
+  return false
 end
 
 local lanes = {}
@@ -143,7 +161,9 @@ end
 
 for k, e in ipairs(events) do
   local policy, mark, known = policies[e.p], e.mark, nil
-  if e.mode == '-' then
+  local reused = e.nonce and is_reused(e, policy)
+  if reused then known = e.id
+  elseif e.mode == '-' then
     known = (fresh[e.id] or call('ZSCORE', P .. 'log:' .. policy.route, e.id)) and e.id or nil
   else
     known = find_mark(mark, policy)
@@ -152,7 +172,8 @@ for k, e in ipairs(events) do
       known = find_mark(mark, policy)
     end
   end
-  if not known then out[k] = add(e, policy, mark)
+  if reused then out[k] = 'U' .. e.id
+  elseif not known then out[k] = add(e, policy, mark)
   elseif string.sub(known, 1, 26) == e.id then out[k] = 'N' .. e.id   -- our own batch, sent again after a lost answer
   else out[k] = again(known, policy) end
 end
@@ -161,6 +182,12 @@ end
 flush()
 if #marks > 0 then call('HSET', P .. 'live', unpack(marks)) end
 for _, m in ipairs(seen) do mark_seen(m[1], m[2], m[3], now) end
+for _, n in ipairs(nonces) do
+  local number = math.floor(now / n[2])
+  local key = P .. 'nonce:' .. int(n[2]) .. ':' .. int(number)
+  call('HSET', key, n[1], used[n[1]])
+  if call('PTTL', key) < 0 then call('PEXPIREAT', key, int((number + 2) * n[2])) end
+end
 flush()
 for route, log in pairs(logs) do call('ZADD', P .. 'log:' .. route, unpack(log)) end
 for destination, lane in pairs(lanes) do

@@ -93,6 +93,8 @@ local function forget_route(route)
     end
   end
   for _, place in ipairs({ 'places:', 'shelf:', 'log:', 'dead:', 'rejected:', 'route:' }) do call('DEL', P .. place .. route) end
+  -- Not below the tag: the workers of a namespace may not read them. See `handshakesKey`.
+  call('DEL', (string.gsub(P, '}', '}handshakes{}', 1)) .. route)
   call('ZREM', P .. 'exp', 'r:' .. route)
   call('ZREM', P .. 'dedicated', route)
   call('SREM', P .. 'routes', route)
