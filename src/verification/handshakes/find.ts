@@ -35,13 +35,12 @@ export function isRefusal(result: HandshakeAnswer | Refusal): result is Refusal 
 
 /**
  * The headers of an answer, lower case: `Content-Type` exactly as the handshake says (all bodies are ASCII), `nosniff` so that no browser takes an echo for a
- * page, `no-store`, and the length (Nylas takes no chunked answer). A 204 has neither type nor length (RFC 9110 §8.6).
+ * page, `no-store`, and the length (Nylas takes no chunked answer), which a 204 must not have (RFC 9110 §8.6).
  */
 export function answerHeaders(answer: HandshakeAnswer): Readonly<Record<string, string>> {
-  const entity = answer.status !== 204;
   return {
-    ...(entity && answer.contentType !== undefined && { "content-type": answer.contentType }),
-    ...(entity && { "content-length": String(Buffer.byteLength(answer.body)) }),
+    ...(answer.contentType !== undefined && { "content-type": answer.contentType }),
+    ...(answer.status !== 204 && { "content-length": String(Buffer.byteLength(answer.body)) }),
     "x-content-type-options": "nosniff",
     "cache-control": "no-store",
     ...answer.headers,
