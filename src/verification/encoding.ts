@@ -1,3 +1,5 @@
+import type { SecretEncoding } from "./config.ts";
+
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const BASE64URL = /^[A-Za-z0-9_-]+={0,2}$/;
 const HEX_ANY = /^[0-9a-fA-F]+$/;
@@ -15,12 +17,30 @@ const HEX: Readonly<Record<string, RegExp>> = { hex: HEX_ANY, "hex-lower": HEX_L
  * @returns `undefined` if the text is anything else
  */
 export function decodeDigest(text: string, encoding: DigestEncoding, bytes: number): Buffer | undefined {
+  const decoded = decodeBytes(text, encoding, bytes);
+  return decoded?.length === bytes ? decoded : undefined;
+}
+
+/**
+ * Decodes as strictly as {@link decodeDigest} what has no fixed length.
+ *
+ * @param maxBytes longer ones are refused before they are decoded
+ * @returns `undefined` if the text is empty, longer or not canonical
+ */
+export function decodeBytes(text: string, encoding: DigestEncoding, maxBytes: number): Buffer | undefined {
+  if (text.length > maxBytes * 2 + 4) return undefined;
   const hex = HEX[encoding];
-  if (hex) return text.length === bytes * 2 && hex.test(text) ? Buffer.from(text, "hex") : undefined;
-  const pattern = encoding === "base64" ? BASE64 : BASE64URL;
-  if (text.length > bytes * 2 + 4 || !pattern.test(text)) return undefined;
+  const decoded = hex ? decodeHex(text, hex) : decodeBase64(text, encoding);
+  return decoded !== undefined && decoded.length <= maxBytes ? decoded : undefined;
+}
+
+function decodeHex(text: string, digits: RegExp): Buffer | undefined {
+  return text.length % 2 === 0 && digits.test(text) ? Buffer.from(text, "hex") : undefined;
+}
+
+function decodeBase64(text: string, encoding: DigestEncoding): Buffer | undefined {
+  if (!(encoding === "base64" ? BASE64 : BASE64URL).test(text)) return undefined;
   const decoded = Buffer.from(text, "base64");
-  if (decoded.length !== bytes) return undefined;
   return canonical(decoded, encoding, text) ? decoded : undefined;
 }
 
@@ -39,4 +59,11 @@ export function decodeKey(text: string): Buffer | undefined {
   const key = BASE64.test(text) ? Buffer.from(text, "base64") : undefined;
   // A single base64 digit decodes to nothing, and with an empty key anybody can sign.
   return key?.length === 0 ? undefined : key;
+}
+
+/** The key bytes that a Secret's value stands for; `undefined` when it is not written in this encoding, or stands for no bytes at all. */
+export function decodeSecret(value: Buffer, encoding: SecretEncoding): Buffer | undefined {
+  if (encoding === "raw") return value.length === 0 ? undefined : value;
+  const text = value.toString("latin1");
+  return encoding === "base64" ? decodeKey(text) : decodeHex(text, HEX_ANY);
 }

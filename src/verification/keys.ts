@@ -7,13 +7,14 @@ export interface PreparedKey<T> {
   readonly material: T;
 }
 
+/** The prepared keys of a ring. */
+export type KeyRing<T> = (keys: readonly VerificationKey[]) => readonly PreparedKey<T>[];
+
 /**
  * Prepares the keys of a ring once: a ring is an immutable array, so the last one is remembered. Keys without usable material (empty, blank,
  * not decodable) are left out: an HMAC with an empty key is one that anybody can compute.
  */
-export function keyRingCache<T>(
-  prepare: (secret: Secret) => T | undefined,
-): (keys: readonly VerificationKey[]) => readonly PreparedKey<T>[] {
+export function keyRingCache<T>(prepare: (secret: Secret) => T | undefined): KeyRing<T> {
   let lastRing: readonly VerificationKey[] | undefined;
   let prepared: readonly PreparedKey<T>[] = [];
   return (keys) => {

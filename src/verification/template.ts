@@ -1,4 +1,5 @@
 import { VerificationConfigError } from "./config.ts";
+import type { TimestampUnit } from "./timestamp.ts";
 
 /** One piece of the signed content, in order. Literals are latin1 text of their UTF-8 bytes, as header values are. */
 export type Segment =
@@ -46,4 +47,28 @@ export function latin1(text: string): string {
 /** Whether the content contains the segment. */
 export function contains(segments: readonly Segment[], type: Segment["type"]): boolean {
   return segments.some((segment) => segment.type === type);
+}
+
+/**
+ * Whether it is certain where a segment begins and ends. In `{id}{body}` it is not: ("ab", "c") and ("a", "bc") have one signature, so whoever saw one
+ * delivery can move bytes from the body into the id. Text between two pieces, a fixed URL or method, or a timestamp of fixed form tells them apart.
+ */
+export function isDelimited(segments: readonly Segment[], index: number, unit: TimestampUnit | undefined): boolean {
+  if (isFixed(segments[index], unit)) return true;
+  return [segments[index - 1], segments[index + 1]].every((next) => next === undefined || isFixed(next, unit));
+}
+
+/** Whether the timestamp touches a piece of free length, so that its own length must be the usual one. */
+export function isTimestampBare(segments: readonly Segment[]): boolean {
+  return segments.some(({ type }, index) => {
+    const [before, after] = [segments[index - 1], segments[index + 1]];
+    return type === "timestamp" && [before, after].some((next) => next !== undefined && next.type !== "literal");
+  });
+}
+
+/** A timestamp is of fixed form as RFC 3339, and otherwise because {@link isTimestampBare} demands its usual length. */
+function isFixed(segment: Segment | undefined, unit: TimestampUnit | undefined): boolean {
+  if (segment === undefined) return false;
+  if (segment.type === "timestamp") return unit !== undefined;
+  return segment.type === "literal" || segment.type === "url" || segment.type === "method";
 }

@@ -1,32 +1,51 @@
 import {
   VerificationConfigError,
-  type PresetScheme,
   type SchemeConfig,
+  type PresetScheme,
   type VerifierConfig,
   type VerifierOptions,
 } from "./config.ts";
+import { checkParameters } from "./parameters.ts";
 import { presets } from "./presets/index.ts";
 import type { Preset } from "./presets/preset.ts";
-import { basicScheme } from "./schemes/basic.ts";
-import { hmacScheme } from "./schemes/hmac.ts";
-import { noneScheme } from "./schemes/none.ts";
-import { standardWebhooksScheme } from "./schemes/standard-webhooks.ts";
-import { tokenScheme } from "./schemes/token.ts";
-import { compileTemplate } from "./template.ts";
+import { basicKind } from "./schemes/basic.ts";
+import { customKind } from "./schemes/custom.ts";
+import { hmacKind } from "./schemes/hmac.ts";
+import { jwtKind } from "./schemes/jwt.ts";
+import { noneKind } from "./schemes/none.ts";
+import { prefixHashKind } from "./schemes/prefix-hash.ts";
+import { publicKeyKind } from "./schemes/public-key.ts";
+import { queryTokenKind } from "./schemes/query-token.ts";
+import type { SchemeDescription, SchemeKind } from "./schemes/scheme-kind.ts";
+import { standardWebhooksKind } from "./schemes/standard-webhooks.ts";
+import { tokenKind } from "./schemes/token.ts";
 import type { SignInput, VerificationKey, Verifier } from "./types.ts";
+
+/** Every kind of scheme by `type`. */
+const KINDS: { readonly [T in SchemeConfig["type"]]: SchemeKind<Extract<SchemeConfig, { type: T }>> } = {
+  hmac: hmacKind,
+  "prefix-hash": prefixHashKind,
+  "public-key": publicKeyKind,
+  jwt: jwtKind,
+  "standard-webhooks": standardWebhooksKind,
+  token: tokenKind,
+  "query-token": queryTokenKind,
+  basic: basicKind,
+  custom: customKind,
+  none: noneKind,
+};
 
 /**
  * Makes the verifier of a route. Build it once: it prepares the keys of a ring on first sight and keeps them as long as it is given the same array.
  *
- * @throws VerificationConfigError when the provider is unknown or the settings contradict each other
+ * @throws VerificationConfigError when the provider or a parameter is unknown, or the settings contradict each other
  */
 export function createVerifier(config: VerifierConfig, options: VerifierOptions = {}): Verifier {
-  if (config.type !== "provider") return createScheme(config, options);
+  if (config.type !== "provider") return kindOf(config).create(config, options);
   const preset = presetOf(config.provider);
-  return createScheme(schemeOf(preset.scheme, options.parameters), {
-    ...options,
-    toleranceMs: options.toleranceMs ?? preset.toleranceMs,
-  });
+  checkParameters(preset, options.parameters ?? {});
+  const scheme = schemeOf(preset.scheme, options.parameters);
+  return kindOf(scheme).create(scheme, { ...options, toleranceMs: options.toleranceMs ?? preset.toleranceMs });
 }
 
 /** The scheme of a preset under a route's parameters. */
@@ -67,34 +86,28 @@ export function presetOf(provider: string): Preset {
  * Whether the signature covers a header or, for `body`, the body: decides `signed` of a dedupe source.
  *
  * @param what lower-case header name, or `body`
- * @param idHeader the header that `{id}` stands for
+ * @param options the header that `{id}` stands for where the scheme does not say; the route's parameters, by which a preset may choose its scheme
  */
-export function isSigned(config: VerifierConfig, what: { header: string } | "body", idHeader?: string): boolean {
-  const scheme: SchemeConfig = config.type === "provider" ? schemeOf(presetOf(config.provider).scheme) : config;
-  if (scheme.type === "standard-webhooks") return what === "body" || what.header === "webhook-id";
-  if (scheme.type !== "hmac" || typeof scheme.signedContent !== "string") return false;
-  return compileTemplate(scheme.signedContent).some((segment) => {
-    if (what === "body") return segment.type === "body";
-    if (segment.type === "header") return segment.name === what.header;
-    return segment.type === "id" && what.header === ("idHeader" in scheme ? scheme.idHeader : idHeader)?.toLowerCase();
-  });
+export function isSigned(
+  config: VerifierConfig,
+  what: { header: string } | "body",
+  { idHeader, parameters }: Pick<VerifierOptions, "idHeader" | "parameters"> = {},
+): boolean {
+  const scheme = config.type === "provider" ? schemeOf(presetOf(config.provider).scheme, parameters) : config;
+  const covers = kindOf(scheme).covers(scheme, idHeader);
+  return what === "body" ? covers.body : covers.headers.includes(what.header);
 }
 
-function createScheme(config: SchemeConfig, options: VerifierOptions): Verifier {
-  switch (config.type) {
-    case "hmac":
-      return hmacScheme(config, options);
-    case "standard-webhooks":
-      return standardWebhooksScheme(options);
-    case "token":
-      return tokenScheme(config);
-    case "basic":
-      return basicScheme();
-    case "custom":
-      return config.create(options);
-    case "none":
-      return noneScheme();
-    default:
-      throw new TypeError(`scheme ${config.type} is not built`);
-  }
+/** Whether the scheme signs a timestamp that is held against the tolerance. */
+export function signsTime(scheme: SchemeConfig): boolean {
+  return kindOf(scheme).signsTime(scheme);
+}
+
+/** The scheme for people: where the signature stands, its algorithm, what it covers. */
+export function describeScheme(scheme: SchemeConfig): SchemeDescription {
+  return kindOf(scheme).describe(scheme);
+}
+
+function kindOf(scheme: SchemeConfig): SchemeKind<SchemeConfig> {
+  return KINDS[scheme.type];
 }

@@ -1,7 +1,8 @@
-import { VerificationConfigError } from "../config.ts";
 import { keyRingCache, usableAt } from "../keys.ts";
 import { NO_USABLE_KEY, refuse } from "../refusal.ts";
+import { cannotSign } from "../signature/signing.ts";
 import type { Verifier } from "../types.ts";
+import { COVERS_NOTHING, type SchemeKind } from "./scheme-kind.ts";
 
 const BASIC = /^Basic +([A-Za-z0-9+/]+={0,2})$/i;
 
@@ -9,7 +10,14 @@ const BASIC = /^Basic +([A-Za-z0-9+/]+={0,2})$/i;
  * Basic authentication (RFC 7617). A key's secret is `username:password` in UTF-8; only the first colon separates, so a password may hold more
  * of them. Missing credentials are 401 and not 400: a client may wait for the challenge before it sends them (RFC 9110 §11.6.1).
  */
-export function basicScheme(): Verifier {
+export const basicKind: SchemeKind<unknown> = {
+  create: basicScheme,
+  covers: () => COVERS_NOTHING,
+  signsTime: () => false,
+  describe: () => ({ place: "authorization", algorithm: "Basic", content: "nothing" }),
+};
+
+function basicScheme(): Verifier {
   const ring = keyRingCache((secret) => (secret.reveal().includes(0x3a) ? secret : undefined));
   return {
     secretHeaders: ["authorization"],
@@ -28,7 +36,7 @@ export function basicScheme(): Verifier {
     },
     sign(input, keys, now) {
       const signer = usableAt(ring(keys), now)[0];
-      if (!signer) throw new VerificationConfigError("CannotSign", "no usable credentials: write username:password");
+      if (!signer) throw cannotSign("no usable credentials: write username:password");
       const credentials = signer.material.reveal().toString("base64");
       return { headers: { ...input.headers, authorization: `Basic ${credentials}` } };
     },

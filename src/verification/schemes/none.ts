@@ -1,7 +1,15 @@
 import type { Verifier } from "../types.ts";
+import { COVERS_NOTHING, type SchemeKind } from "./scheme-kind.ts";
 
 /** No verification: written out in the manifest and shown in its status. */
-export function noneScheme(): Verifier {
+export const noneKind: SchemeKind<unknown> = {
+  create: noneScheme,
+  covers: () => COVERS_NOTHING,
+  signsTime: () => false,
+  describe: () => ({ place: "none", algorithm: "none", content: "nothing" }),
+};
+
+function noneScheme(): Verifier {
   return {
     secretHeaders: [],
     verify: () => ({ ok: true, key: undefined }),

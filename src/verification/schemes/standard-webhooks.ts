@@ -1,16 +1,19 @@
 import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from "node:crypto";
-import { equals } from "../../lib/equals.ts";
 import { HmacKey } from "../../lib/hmac.ts";
 import type { Secret } from "../../lib/secret.ts";
-import { DEFAULT_TOLERANCE_MS, VerificationConfigError, type VerifierOptions } from "../config.ts";
+import { DEFAULT_TOLERANCE_MS, type StandardWebhooksConfig, type VerifierOptions } from "../config.ts";
+import { contentBytes } from "../content.ts";
 import { decodeDigest, decodeKey } from "../encoding.ts";
+import { matchHmac } from "../hmac-ring.ts";
 import { keyRingCache, usableAt, type PreparedKey } from "../keys.ts";
 import { NO_USABLE_KEY, refuse, singleHeader, type Refusal } from "../refusal.ts";
+import { ed25519PublicKey } from "../public-keys.ts";
+import { cannotSign } from "../signature/signing.ts";
 import { checkTimestamp, formatTimestamp, parseTimestamp } from "../timestamp.ts";
 import type { SignedParts, SignedRequest, SignInput, Verdict, Verifier } from "../types.ts";
+import type { SchemeKind } from "./scheme-kind.ts";
 
-/** DER before a raw ed25519 key (RFC 8410 §4 and §7). */
-const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
+/** DER before the seed of an ed25519 private key (RFC 8410 §7). */
 const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
 
 /** Signatures of one header that are looked at: an ed25519 check costs about 60 µs, and a 16 KB header holds 170 of them. */
@@ -34,7 +37,18 @@ interface Claims {
  * 32 bytes, `whsk_<base64>` a private one of 64 (seed, then public key), which can also sign. A key answers for its own version only.
  * The headers of Svix (`svix-id`, …) are the same ones under an older name.
  */
-export function standardWebhooksScheme(options: VerifierOptions): Verifier {
+export const standardWebhooksKind: SchemeKind<StandardWebhooksConfig> = {
+  create: (_config, options) => standardWebhooksScheme(options),
+  covers: () => ({ body: true, headers: ["webhook-id"] }),
+  signsTime: () => true,
+  describe: () => ({
+    place: "webhook-signature, svix-signature",
+    algorithm: "HMAC-SHA256 or Ed25519, base64",
+    content: "{id}.{timestamp}.{body}",
+  }),
+};
+
+function standardWebhooksScheme(options: VerifierOptions): Verifier {
   const toleranceMs = options.toleranceMs ?? DEFAULT_TOLERANCE_MS;
   const ring = keyRingCache(prepare);
   return {
@@ -60,9 +74,8 @@ function prepare(secret: Secret): Material | undefined {
 }
 
 function publicKey(raw: Buffer | undefined): Material | undefined {
-  if (raw?.length !== 32) return undefined;
-  const key = createPublicKey({ key: Buffer.concat([SPKI_PREFIX, raw]), format: "der", type: "spki" });
-  return { version: "v1a", key, signing: undefined };
+  const key = ed25519PublicKey(raw);
+  return key && { version: "v1a", key, signing: undefined };
 }
 
 function privateKey(raw: Buffer | undefined): Material | undefined {
@@ -125,21 +138,21 @@ function match(usable: readonly PreparedKey<Material>[], claims: Claims, request
 }
 
 function matchMac(key: HmacKey, { signatures }: Claims, head: string, body: Buffer): Buffer | undefined {
-  const digest = key.digest([head, body]);
-  return signatures.some(({ version, bytes }) => version === "v1" && equals(bytes, digest)) ? digest : undefined;
+  const macs = signatures.filter(({ version }) => version === "v1").map(({ bytes }) => bytes);
+  return macs.length === 0 ? undefined : matchHmac(key, [head, body], macs);
 }
 
 function matchEd25519(key: KeyObject, { signatures }: Claims, head: string, body: Buffer): Buffer | undefined {
-  const content = Buffer.concat([Buffer.from(head, "latin1"), body]);
+  const content = contentBytes([head, body]);
   return signatures.find(({ version, bytes }) => version === "v1a" && verify(null, content, key, bytes))?.bytes;
 }
 
 function signWith(usable: readonly PreparedKey<Material>[], input: SignInput, now: number): SignedParts {
   const timestamp = formatTimestamp(now, "seconds");
-  const content = Buffer.concat([Buffer.from(`${input.id}.${timestamp}.`, "latin1"), input.body]);
+  const content = contentBytes([`${input.id}.${timestamp}.`, input.body]);
   const signature = usable.map(({ material }) => signatureOf(material, content)).find((made) => made !== undefined);
   if (signature === undefined) {
-    throw new VerificationConfigError("CannotSign", "no usable whsec_ or whsk_ key to sign with");
+    throw cannotSign("no usable whsec_ or whsk_ key to sign with");
   }
   return {
     headers: {

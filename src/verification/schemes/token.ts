@@ -1,12 +1,19 @@
-import { VerificationConfigError, type TokenConfig } from "../config.ts";
+import type { TokenConfig } from "../config.ts";
 import { keyRingCache, usableAt } from "../keys.ts";
 import { NO_USABLE_KEY, refuse, singleHeader } from "../refusal.ts";
+import { cannotSign } from "../signature/signing.ts";
 import type { Verifier } from "../types.ts";
+import { COVERS_NOTHING, type SchemeKind } from "./scheme-kind.ts";
 
-/**
- * A secret that the sender repeats in a header, as GitLab's `X-Gitlab-Token`. It proves nothing about the body.
- */
-export function tokenScheme(config: TokenConfig): Verifier {
+/** A secret that the sender repeats in a header, as GitLab's `X-Gitlab-Token`. It proves nothing about the body. */
+export const tokenKind: SchemeKind<TokenConfig> = {
+  create: tokenScheme,
+  covers: () => COVERS_NOTHING,
+  signsTime: () => false,
+  describe: ({ header }) => ({ place: header.toLowerCase(), algorithm: "token", content: "nothing" }),
+};
+
+function tokenScheme(config: TokenConfig): Verifier {
   const header = config.header.toLowerCase();
   const ring = keyRingCache((secret) => secret);
   return {
@@ -26,7 +33,7 @@ export function tokenScheme(config: TokenConfig): Verifier {
     },
     sign(input, keys, now) {
       const signer = usableAt(ring(keys), now)[0];
-      if (!signer) throw new VerificationConfigError("CannotSign", "no usable key to send");
+      if (!signer) throw cannotSign("no usable key to send");
       return { headers: { ...input.headers, [header]: config.prefix + signer.material.reveal().toString("latin1") } };
     },
   };

@@ -1,0 +1,32 @@
+import type { VerifierOptions } from "../config.ts";
+import type { Verifier } from "../types.ts";
+
+/** What a signature covers: only that can be believed. Header names are in lower case. */
+export interface Coverage {
+  readonly body: boolean;
+  readonly headers: readonly string[];
+}
+
+/** A scheme for people, in words that fit into a table. */
+export interface SchemeDescription {
+  /** Where the signature or secret stands: a header as `x-signature`, or `query token`, `body`. */
+  readonly place: string;
+  /** For example `HMAC-SHA256, hex`. */
+  readonly algorithm: string;
+  /** What is signed: a template, or words. `nothing` for a token. */
+  readonly content: string;
+}
+
+/** Everything that Davit knows of one kind of scheme: how a verifier is made of its settings, and what they mean. */
+export interface SchemeKind<C> {
+  /** @throws VerificationConfigError when the settings contradict each other */
+  create(config: C, options: VerifierOptions): Verifier;
+  /** @param idHeader the header that `{id}` stands for where the settings do not say */
+  covers(config: C, idHeader?: string): Coverage;
+  /** Whether a signed timestamp is held against the tolerance, or would be if there were one. */
+  signsTime(config: C): boolean;
+  describe(config: C): SchemeDescription;
+}
+
+/** A secret that is sent as it is covers nothing. */
+export const COVERS_NOTHING: Coverage = { body: false, headers: [] };

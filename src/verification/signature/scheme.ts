@@ -1,0 +1,130 @@
+import type { Content, SignatureConfig, VerifierOptions } from "../config.ts";
+import { encodeDigest } from "../encoding.ts";
+import { keyRingCache, selectById, usableAt, type PreparedKey } from "../keys.ts";
+import { NO_USABLE_KEY, refuse, type Refusal } from "../refusal.ts";
+import type { SchemeKind } from "../schemes/scheme-kind.ts";
+import { checkTimestamp } from "../timestamp.ts";
+import type { SignedRequest, Verdict, VerificationKey, Verifier } from "../types.ts";
+import type { SignatureAlgorithm } from "./algorithm.ts";
+import { bodyTime, readClaims, type Claims } from "./claims.ts";
+import { compileSettings, coverageOf, type SignatureSettings } from "./settings.ts";
+import { signedContents } from "./signed-content.ts";
+import { signRequest } from "./signing.ts";
+
+interface Engine<M> {
+  readonly settings: SignatureSettings;
+  readonly algorithm: SignatureAlgorithm<M>;
+}
+
+interface Match {
+  readonly key: VerificationKey;
+  readonly canonical: Buffer;
+}
+
+/** The kind of all schemes that sign a request as bytes; they differ in the algorithm. */
+export function signatureKind<C extends SignatureConfig, M>(
+  algorithmOf: (config: C) => SignatureAlgorithm<M>,
+): SchemeKind<C> {
+  return {
+    create: (config, options) => signatureScheme(config, algorithmOf(config), options),
+    covers: coverageOf,
+    signsTime: (config) => config.timestamp !== undefined,
+    describe: (config) => ({
+      place: [config.header, ...(config.otherHeaders ?? [])].join(", ").toLowerCase(),
+      algorithm: `${algorithmOf(config).name}, ${config.encoding}`,
+      content: typeof config.signedContent === "string" ? config.signedContent : config.signedContent.description,
+    }),
+  };
+}
+
+/**
+ * A scheme from data. Says GitHub, Stripe, Slack, Shopify and the like with no code of their own.
+ *
+ * @throws VerificationConfigError when the settings contradict each other
+ */
+function signatureScheme<M>(
+  config: SignatureConfig,
+  algorithm: SignatureAlgorithm<M>,
+  options: VerifierOptions,
+): Verifier {
+  const settings = compileSettings(config, options);
+  const engine = { settings, algorithm };
+  const ring = keyRingCache((secret) => algorithm.prepare(secret));
+  return {
+    ...(settings.trustsId && settings.idHeader !== undefined && { signedIdHeader: settings.idHeader }),
+    secretHeaders: settings.headers,
+    verify: (request, keys, now) => verify(engine, ring(keys), request, now),
+    sign: (request, keys, now) => signRequest(engine, usableAt(ring(keys), now)[0], request, now),
+  };
+}
+
+function verify<M>(
+  { settings, algorithm }: Engine<M>,
+  ring: readonly PreparedKey<M>[],
+  request: SignedRequest,
+  now: number,
+): Verdict {
+  const usable = usableAt(ring, now);
+  if (usable.length === 0) return NO_USABLE_KEY;
+  const claims = readClaims(settings, algorithm, request);
+  if ("ok" in claims) return claims;
+  const late = heldAgainst(settings, claims.signedAt, now);
+  if (late) return late;
+  const contents = signedContents(settings, request, claims);
+  if ("ok" in contents) return contents;
+  const candidates = selectById(usable, claims.keyId);
+  const match = findMatch(algorithm, candidates, contents, claims.signatures);
+  if (!match) return mismatch(settings, candidates.length);
+  const signedAt = settings.timestamp?.from === "json" ? timeInBody(settings, request, now) : claims.signedAt;
+  return typeof signedAt === "object" ? signedAt : accept(settings, match, claims, signedAt);
+}
+
+function mismatch({ headers }: SignatureSettings, keys: number): Refusal {
+  return refuse("SignatureMismatch", `${headers[0]} matches none of ${keys} key(s) over the raw body`);
+}
+
+function findMatch<M>(
+  algorithm: SignatureAlgorithm<M>,
+  candidates: readonly PreparedKey<M>[],
+  contents: readonly Content[],
+  signatures: readonly Buffer[],
+): Match | undefined {
+  for (const content of contents) {
+    for (const { key, material } of candidates) {
+      const canonical = algorithm.match(material, content, signatures);
+      if (canonical) return { key, canonical };
+    }
+  }
+  return undefined;
+}
+
+function accept(
+  { encoding, trustsId }: SignatureSettings,
+  { key, canonical }: Match,
+  { id }: Claims,
+  signedAt: number | undefined,
+): Verdict {
+  return {
+    ok: true,
+    key,
+    signature: encodeDigest(canonical, encoding),
+    ...(signedAt !== undefined && { signedAt }),
+    ...(id !== undefined && trustsId && { deliveryId: id }),
+  };
+}
+
+/** The time in a body whose signature has matched. */
+function timeInBody(settings: SignatureSettings, request: SignedRequest, now: number): number | undefined | Refusal {
+  if (settings.timestamp?.from !== "json") return undefined;
+  const signedAt = bodyTime(settings.timestamp, request);
+  return typeof signedAt === "object" ? signedAt : (heldAgainst(settings, signedAt, now) ?? signedAt);
+}
+
+function heldAgainst(
+  { timestamp, toleranceMs }: SignatureSettings,
+  signedAt: number | undefined,
+  now: number,
+): Refusal | undefined {
+  if (signedAt === undefined || timestamp === undefined) return undefined;
+  return checkTimestamp(signedAt, now, toleranceMs, timestamp.unit);
+}
