@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { addressSet, clientAddress, rateKey } from "./client-address.ts";
+import { addressSet } from "../lib/address-set.ts";
+import { clientAddress, rateKey } from "./client-address.ts";
 
 const trusted = addressSet(["10.0.0.0/8", "fd00::/8", "127.0.0.1"]);
 
@@ -57,5 +58,15 @@ describe("rateKey", () => {
     expect(rateKey("2001:db8::1")).toBe("2001:db8:0:0");
     expect(rateKey("2001:db8:1:2::9")).not.toBe(rateKey("2001:db8:1:3::9"));
     expect(rateKey("192.0.2.1")).toBe("192.0.2.1");
+  });
+});
+
+describe("a set of addresses", () => {
+  it.each(["10.1.2.3", "::ffff:10.1.2.3", "::ffff:a01:203", "fd00::9", "127.0.0.1"])("holds %s", (address) => {
+    expect(trusted(address)).toBe(true);
+  });
+
+  it.each(["11.0.0.1", "127.0.0.2", "::1", "", "unknown", "10.1.2.3:80"])("does not hold %s", (address) => {
+    expect(trusted(address)).toBe(false);
   });
 });

@@ -5,7 +5,7 @@ import type { Metrics } from "../observability/metrics.ts";
 import type { RouteEntry } from "../routes/entry.ts";
 import type { VerificationKey, Verifier } from "../verification/types.ts";
 import { createVerifier, presetOf } from "../verification/verifier.ts";
-import { addressSet, type AddressSet } from "./client-address.ts";
+import { addressSet, type AddressSet } from "../lib/address-set.ts";
 import { compileDedupe, type DedupeRules } from "./dedupe-mark.ts";
 import { compileKeptHeaders, type HeaderRules, keepsSignature } from "./kept-headers.ts";
 import { compilePayload, matchesType, type PayloadRules } from "./payload.ts";

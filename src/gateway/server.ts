@@ -6,7 +6,7 @@ import type { Logger } from "../observability/logger.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { RouteEntry } from "../routes/entry.ts";
 import type { RefusalReason } from "../verification/types.ts";
-import { addressSet } from "./client-address.ts";
+import { addressSet } from "../lib/address-set.ts";
 import { answerConnectionErrors } from "./connection-errors.ts";
 import { Ingest } from "./ingest.ts";
 import { REFUSALS, type GatewayReason } from "./refusals.ts";
