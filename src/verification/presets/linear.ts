@@ -1,0 +1,43 @@
+import type { Preset } from "./preset.ts";
+
+/**
+ * Linear: HMAC-SHA256 over the body. The time that counts is `webhookTimestamp` in the signed body, within a minute; the header `Linear-Timestamp` is not
+ * signed and not used. Anything but 200 is a failure.
+ */
+export const linear: Preset = {
+  name: "linear",
+  title: "Linear",
+  scheme: {
+    type: "hmac",
+    header: "linear-signature",
+    algorithm: "sha256",
+    encoding: "hex",
+    hexCase: "lower",
+    prefix: "",
+    signedContent: "{body}",
+    timestamp: { json: "/webhookTimestamp", unit: "milliseconds" },
+    idHeader: "linear-delivery",
+  },
+  secrets: { signing: "shared", description: "the webhook's signing secret, on its detail page" },
+  toleranceMs: 60_000,
+  dedupe: [{ from: "header", name: "linear-delivery", signed: false }],
+  withoutId: "Signature",
+  retryWindowMs: 86_400_000,
+  ackBudgetMs: 5_000,
+  ack: { status: 200 },
+  payload: { format: "Any", requiredFields: [], eventTypeFrom: "json:/type" },
+  statusOverrides: {},
+  handshakes: [],
+  showHeaders: ["linear-delivery", "linear-event"],
+  parameters: [],
+  behaviour: {
+    retries: "three times: after 1 minute, 1 hour and 6 hours",
+    danger: "a webhook that keeps failing may be switched off",
+    note: "the clock of the gateway must be right to a minute",
+  },
+  sample: {
+    body: '{"action":"update","type":"Issue","createdAt":"$nowIso","data":{"id":"2174add1-f7c8-44e3-bbf3-2d60b5ea8bc9","title":"Disk is full"},"webhookTimestamp":$nowMs}',
+    headers: { "linear-event": "Issue" },
+  },
+  documentation: "https://linear.app/developers/webhooks",
+};
