@@ -5,7 +5,7 @@ import type { Handshake } from "./handshake.ts";
 import { headPresence } from "./presence.ts";
 import { queryChallenge } from "./query-challenge.ts";
 import { slackUrlVerification } from "./slack.ts";
-import { asked, knowing } from "./testing.ts";
+import { ALL_HANDSHAKES, asked, knowing } from "./testing.ts";
 
 describe("finding a handshake", () => {
   const list = [slackUrlVerification, queryChallenge, headPresence];
@@ -26,6 +26,27 @@ describe("finding a handshake", () => {
 
   it("names each method once", () => {
     expect(handshakeMethods([...list, slackUrlVerification])).toEqual(["POST", "GET", "HEAD"]);
+  });
+});
+
+describe("which requests are believed without a signature", () => {
+  it("is the same for each, and said here once more", () => {
+    const unsigned = ALL_HANDSHAKES.filter(({ signed }) => !signed).map(({ name, method }) => `${method} ${name}`);
+    expect(unsigned.toSorted()).toEqual([
+      "GET challenge",
+      "GET challengeCode",
+      "GET challenge_code",
+      "GET crc",
+      "GET get",
+      "GET hub.challenge",
+      "HEAD head",
+      "POST challenge",
+      "POST empty-post",
+      "POST ping",
+      "POST validationToken",
+      "POST verification_token",
+      "POST x-hook-secret",
+    ]);
   });
 });
 

@@ -65,7 +65,16 @@ describe("answers that are made with the key", () => {
   });
 
   it.each(KEYED)("of $name are refused for whatever an event may be: its body and its signed content", (keyed) => {
-    const bodies = ["{}", '{"for_user_id":"1"}', '{"event":"meeting.started"}', "{a", "{", '{"id":1}\n'];
+    const bodies = [
+      "{}",
+      '{"for_user_id":"1"}',
+      '{"event":"meeting.started"}',
+      "{a",
+      "{",
+      '{"id":1}\n',
+      `{${UUID}`,
+      `${UUID}{`,
+    ];
     for (const body of bodies) {
       expect(ask(keyed, body)).toMatchObject({ status: 400, reason: "ChallengeMalformed" });
       expect(ask(keyed, keyed.signedContent(body))).toMatchObject({ status: 400, reason: "ChallengeMalformed" });

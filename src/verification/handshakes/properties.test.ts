@@ -104,13 +104,13 @@ const PRINTABLE = /^[\x20-\x7e]*$/;
 
 /** Whether an answer can be read as nothing but plain text, or as a flat JSON object of strings and numbers. */
 function isHarmless(answer: HandshakeAnswer): boolean {
-  const { body, contentType, status } = answer;
-  if (![body, ...Object.values(answerHeaders(answer))].every((value) => PRINTABLE.test(value))) return false;
+  const { contentType, status } = answer;
+  if (![answer.body, ...Object.values(answerHeaders(answer))].every((value) => PRINTABLE.test(value))) return false;
   if (contentType === "text/plain") return true;
-  if (contentType === undefined || status === 204) return body === "";
-  const fields = JSON.parse(body) as object;
+  if (contentType === undefined || status === 204) return answer.body === "";
+  const fields = JSON.parse(answer.body) as object;
   const flat = Object.values(fields).every((value) => typeof value === "string" || typeof value === "number");
-  return flat && JSON.stringify(fields) === body;
+  return flat && JSON.stringify(fields) === answer.body;
 }
 
 describe.each(ALL_HANDSHAKES)("$name ($method), whatever is asked", (handshake) => {

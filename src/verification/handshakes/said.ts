@@ -8,10 +8,10 @@ export function queryValues(request: Pick<SignedRequest, "path">, name: string):
   return at === -1 ? [] : new URLSearchParams(request.path.slice(at + 1)).getAll(name);
 }
 
-/** A field of a JSON body that is an object; `undefined` when there is none. */
+/** A field of a JSON body; `undefined` when there is none. A list has no fields. */
 export function bodyField(request: SignedRequest, name: string): unknown {
   const parsed = request.json();
-  return parsed.ok && !Array.isArray(parsed.value) ? valueAt(parsed.value, [name]) : undefined;
+  return parsed.ok ? valueAt(parsed.value, [name]) : undefined;
 }
 
 /** Whether the body is a JSON object with a field of this name. */
