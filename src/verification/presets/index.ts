@@ -1,15 +1,20 @@
 import { ably } from "./ably.ts";
 import { adyenPlatform } from "./adyen-platform.ts";
+import { adyen } from "./adyen/preset.ts";
 import { asana } from "./asana.ts";
 import { auth0 } from "./auth0.ts";
+import { awsSns } from "./aws-sns/preset.ts";
 import { bigcommerce } from "./bigcommerce.ts";
 import { bitbucket } from "./bitbucket.ts";
+import { box } from "./box/preset.ts";
 import { calendly } from "./calendly.ts";
 import { circleci } from "./circleci.ts";
 import { clerk } from "./clerk.ts";
 import { cloudflareNotifications } from "./cloudflare-notifications.ts";
 import { cloudflareStream } from "./cloudflare-stream.ts";
+import { coinbaseCdp } from "./coinbase-cdp.ts";
 import { coinbaseCommerce } from "./coinbase-commerce.ts";
+import { contentful } from "./contentful.ts";
 import { convoy } from "./convoy.ts";
 import { discord } from "./discord.ts";
 import { dockerHub } from "./docker-hub.ts";
@@ -19,18 +24,25 @@ import { github } from "./github.ts";
 import { gitlabSigned } from "./gitlab-signed.ts";
 import { gitlab } from "./gitlab.ts";
 import { heroku } from "./heroku.ts";
+import { hook0 } from "./hook0/preset.ts";
 import { hookdeck } from "./hookdeck.ts";
+import { hubspot, hubspotV1, hubspotV2 } from "./hubspot/preset.ts";
 import { intercom } from "./intercom.ts";
 import { jira } from "./jira.ts";
 import { lemonsqueezy } from "./lemonsqueezy.ts";
 import { linear } from "./linear.ts";
+import { mailgun } from "./mailgun/preset.ts";
 import { meta } from "./meta.ts";
+import { monday } from "./monday.ts";
+import { msGraph } from "./ms-graph/preset.ts";
 import { notion } from "./notion.ts";
 import { okta } from "./okta.ts";
 import { openai } from "./openai.ts";
 import { outpost } from "./outpost.ts";
 import { paddle } from "./paddle.ts";
 import { pagerduty } from "./pagerduty.ts";
+import { paypal } from "./paypal/preset.ts";
+import { plaid } from "./plaid.ts";
 import { polar } from "./polar.ts";
 import type { Preset } from "./preset.ts";
 import { pusher } from "./pusher.ts";
@@ -47,6 +59,7 @@ import { stripe } from "./stripe.ts";
 import { supabase } from "./supabase.ts";
 import { svix } from "./svix.ts";
 import { trello } from "./trello.ts";
+import { twilio } from "./twilio/preset.ts";
 import { twitch } from "./twitch.ts";
 import { typeform } from "./typeform.ts";
 import { vercel } from "./vercel.ts";
@@ -60,38 +73,52 @@ import { zoom } from "./zoom.ts";
 export const presets: ReadonlyMap<string, Preset> = new Map(
   [
     ably,
+    adyen,
     adyenPlatform,
     asana,
     auth0,
+    awsSns,
     bigcommerce,
     bitbucket,
+    box,
     calendly,
     circleci,
     clerk,
     cloudflareNotifications,
     cloudflareStream,
+    coinbaseCdp,
     coinbaseCommerce,
+    contentful,
     convoy,
     discord,
     dockerHub,
     docusign,
     dropbox,
     github,
-    gitlabSigned,
     gitlab,
+    gitlabSigned,
     heroku,
+    hook0,
     hookdeck,
+    hubspot,
+    hubspotV1,
+    hubspotV2,
     intercom,
     jira,
     lemonsqueezy,
     linear,
+    mailgun,
     meta,
+    monday,
+    msGraph,
     notion,
     okta,
     openai,
     outpost,
     paddle,
     pagerduty,
+    paypal,
+    plaid,
     polar,
     pusher,
     queuePush,
@@ -107,6 +134,7 @@ export const presets: ReadonlyMap<string, Preset> = new Map(
     supabase,
     svix,
     trello,
+    twilio,
     twitch,
     typeform,
     vercel,

@@ -1,0 +1,47 @@
+import type { DedupeSource, Preset } from "../preset.ts";
+import { adyenScheme } from "./scheme.ts";
+
+const ITEM = "/notificationItems/0/NotificationRequestItem";
+
+/**
+ * Adyen, standard webhooks: each item of the body bears an HMAC-SHA256 over eight of its fields, under a key that is written in hex. Adyen wants
+ * `[accepted]` in the answer, and repeats for 7 days without. A payment's events differ in `eventCode` and `success`.
+ */
+export const adyen: Preset = {
+  name: "adyen",
+  title: "Adyen",
+  scheme: {
+    type: "custom",
+    description: "additionalData.hmacSignature of every item, over eight of its fields",
+    covers: { body: false },
+    signsTime: false,
+    create: adyenScheme,
+  },
+  secrets: {
+    signing: "shared",
+    description: "the webhook's HMAC key in hex (Customer Area, Developers, Webhooks, Security)",
+  },
+  toleranceMs: 0,
+  dedupe: ["pspReference", "eventCode", "success"].map((field): DedupeSource => {
+    return { from: "json", pointer: `${ITEM}/${field}`, signed: true };
+  }),
+  withoutId: "Signature",
+  retryWindowMs: 7 * 86_400_000,
+  ackBudgetMs: 10_000,
+  ack: { status: 200, contentType: "text/plain", body: "[accepted]" },
+  payload: { format: "JSON", requiredFields: ["notificationItems"], eventTypeFrom: `json:${ITEM}/eventCode` },
+  statusOverrides: {},
+  handshakes: [],
+  showHeaders: [],
+  parameters: [],
+  behaviour: {
+    retries: "until it is accepted, for up to 7 days, with the same signature",
+    danger:
+      "an answer without [accepted], or after 10 seconds, counts as a failure, and what follows is queued behind it",
+    note: "only pspReference, originalReference, merchantAccountCode, merchantReference, amount, eventCode and success are signed: fetch anything else from Adyen before you act on it",
+  },
+  sample: {
+    body: '{"live":"false","notificationItems":[{"NotificationRequestItem":{"additionalData":{},"amount":{"value":1000,"currency":"EUR"},"pspReference":"$id","eventCode":"AUTHORISATION","eventDate":"$nowIso","merchantAccountCode":"SampleMerchant","merchantReference":"sample","paymentMethod":"visa","reason":"","success":"true"}}]}',
+  },
+  documentation: "https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures",
+};

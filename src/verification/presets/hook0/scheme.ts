@@ -1,0 +1,119 @@
+import { equals } from "../../../lib/equals.ts";
+import { HmacKey } from "../../../lib/hmac.ts";
+import { DEFAULT_TOLERANCE_MS, type Content, type CustomConfig, type VerifierOptions } from "../../config.ts";
+import { decodeDigest, encodeDigest } from "../../encoding.ts";
+import { keyRingCache, usableAt } from "../../keys.ts";
+import { NO_USABLE_KEY, refuse, singleHeader, type Refusal } from "../../refusal.ts";
+import { signerOf } from "../../signer.ts";
+import { checkTimestamp, formatTimestamp, parseTimestamp } from "../../timestamp.ts";
+import type { HeaderValues, SignedRequest, SignInput, Verifier } from "../../types.ts";
+
+const HEADER = "x-hook0-signature";
+const SHA256_BYTES = 32;
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/** Which signatures a sender makes. `v1` covers headers as well. */
+export type Hook0Version = "v0" | "v1";
+
+interface Claims {
+  readonly timestamp: string;
+  readonly signedAt: number;
+  readonly version: Hook0Version;
+  readonly signature: Buffer;
+  /** What stands before the body. */
+  readonly head: Content;
+}
+
+/**
+ * `t=…,h=…,v1=…` over `t.names.values.body`, or `t=…,v0=…` over `t.body`: HMAC-SHA256 in hex of either case. Where there is a `v1`, it alone counts:
+ * `v0` covers less.
+ */
+export function hook0Config(versions: readonly Hook0Version[]): CustomConfig {
+  return {
+    type: "custom",
+    description: `${HEADER} (t=…,h=…,${versions.join("=…,")}=…) over timestamp, listed headers and body; HMAC-SHA256`,
+    covers: { body: true },
+    signsTime: true,
+    create: (options) => hook0Scheme(versions, options),
+  };
+}
+
+function hook0Scheme(
+  versions: readonly Hook0Version[],
+  { toleranceMs = DEFAULT_TOLERANCE_MS }: VerifierOptions,
+): Verifier {
+  const ring = keyRingCache((secret) => new HmacKey("sha256", secret.reveal()));
+  return {
+    secretHeaders: [HEADER],
+    verify(request, keys, now) {
+      const usable = usableAt(ring(keys), now);
+      if (usable.length === 0) return NO_USABLE_KEY;
+      const claims = readClaims(request, versions);
+      if ("ok" in claims) return claims;
+      const { signedAt, version, signature, head } = claims;
+      const late = checkTimestamp(signedAt, now, toleranceMs, "seconds");
+      if (late) return late;
+      for (const { key, material } of usable) {
+        const digest = material.digest([...head, request.body]);
+        if (equals(digest, signature)) return { ok: true, key, signedAt, signature: encodeDigest(digest, "hex") };
+      }
+      return refuse("SignatureMismatch", `${version} in ${HEADER} matches none of ${usable.length} key(s)`);
+    },
+    sign: (input, keys, now) => sign(input, signerOf(ring(keys), now).material, now),
+  };
+}
+
+function sign(input: SignInput, key: HmacKey, now: number) {
+  const headers: Readonly<Record<string, string>> = { ...input.headers, "x-event-id": input.id };
+  const names = Object.keys(headers).toSorted();
+  const timestamp = formatTimestamp(now, "seconds");
+  const values = names.map((name) => headers[name] ?? "");
+  const digest = key.digest([`${timestamp}.${names.join(" ")}.${values.join(".")}.`, input.body]);
+  const signature = `t=${timestamp},h=${names.join(" ")},v1=${encodeDigest(digest, "hex")}`;
+  return { headers: { ...headers, [HEADER]: signature } };
+}
+
+function readClaims(request: SignedRequest, versions: readonly Hook0Version[]): Claims | Refusal {
+  const raw = singleHeader(request, HEADER, "SignatureMalformed");
+  if (typeof raw !== "string") return raw;
+  const fields = readFields(raw);
+  if (!fields) return refuse("SignatureMalformed", `${HEADER} is no list of name=value, each name once`);
+  const timestamp = fields.get("t") ?? "";
+  const signedAt = parseTimestamp(timestamp, "seconds");
+  if (signedAt === undefined) return refuse("TimestampMalformed", `t in ${HEADER} is no timestamp in seconds`);
+  const version = versions.toSorted().findLast((one) => fields.has(one));
+  if (!version) return refuse("SignatureMalformed", `${HEADER} has no ${versions.join(" or ")}`);
+  const signature = decodeDigest(fields.get(version) ?? "", "hex", SHA256_BYTES);
+  if (!signature) return refuse("SignatureMalformed", `${version} in ${HEADER} is not 32 bytes in hex`);
+  const head = version === "v0" ? [`${timestamp}.`] : headWithHeaders(timestamp, fields.get("h"), request.header);
+  return "ok" in head ? head : { timestamp, signedAt, version, signature, head };
+}
+
+/** `undefined` when an item has no name or no value, or a name stands there twice. */
+function readFields(raw: string): ReadonlyMap<string, string> | undefined {
+  const fields = new Map<string, string>();
+  for (const item of raw.split(",")) {
+    const equalsAt = item.indexOf("=");
+    const name = item.slice(0, equalsAt);
+    if (equalsAt < 1 || fields.has(name)) return undefined;
+    fields.set(name, item.slice(equalsAt + 1));
+  }
+  return fields;
+}
+
+/** Names as listed and values as sent, none left out. */
+function headWithHeaders(timestamp: string, list: string | undefined, header: HeaderValues): Content | Refusal {
+  const names = list === undefined || list === "" ? [] : list.split(" ");
+  if (list === undefined || !names.every((name) => TOKEN.test(name))) {
+    return refuse("SignatureMalformed", `h in ${HEADER} is no list of header names`);
+  }
+  const values: string[] = [];
+  for (const name of names) {
+    const sent = header(name.toLowerCase());
+    const [value] = sent;
+    if (sent.length > 1) return refuse("SignatureMalformed", `header ${name} was sent ${sent.length} times`);
+    if (value === undefined) return refuse("HeaderMissing", `header ${name} is missing, and it is signed`);
+    values.push(value);
+  }
+  return [`${timestamp}.${names.join(" ")}.${values.join(".")}.`];
+}
