@@ -1,39 +1,59 @@
-import { presets } from "../verification/presets/index.ts";
-import { keysOf, plainRequest } from "../verification/vectors.ts";
-import { createVerifier } from "../verification/verifier.ts";
-import { type Command, type Io, parse, UsageError } from "./command.ts";
-import { readInput, readSecret } from "./input-file.ts";
+import { VerificationConfigError } from "../verification/config.ts";
+import { explain } from "../verification/explain/explain.ts";
+import type { Explanation } from "../verification/explain/question.ts";
+import { type Command, CommandError, type Io, outputFormat, parse, printJson } from "./command.ts";
 import { judgeCases } from "./verify/cases.ts";
 import { replayHandshakes } from "./verify/handshakes.ts";
+import { questionOf } from "./verify/question.ts";
 
 const OPTIONS = {
   cases: { type: "string" },
   handshakes: { type: "string" },
   provider: { type: "string" },
+  route: { type: "string" },
+  "data-dir": { type: "string", default: ".davit" },
   "secret-file": { type: "string", multiple: true },
+  "previous-secret-file": { type: "string", multiple: true },
+  "next-secret-file": { type: "string", multiple: true },
+  parameter: { type: "string", multiple: true },
+  material: { type: "string", multiple: true },
+  input: { type: "string", short: "i" },
   header: { type: "string", multiple: true },
   body: { type: "string" },
   now: { type: "string" },
   method: { type: "string" },
   url: { type: "string" },
   tolerance: { type: "string" },
+  output: { type: "string", short: "o" },
 } as const;
 
 type Values = ReturnType<typeof parse<typeof OPTIONS>>["values"];
 
-const USAGE = `davit verify --provider NAME --secret-file FILE --header 'Name: value' … --body FILE [--now SECONDS]
+const USAGE = `davit verify --provider NAME --secret-file FILE --header 'Name: value' … --body FILE [flags]
+davit verify --provider NAME --secret-file FILE -i FILE [flags]
+davit verify --route NAME -i FILE [flags]
 davit verify --cases FILE
 davit verify --handshakes FILE
 
-Says whether a signature matches, and if not, why.
+Says whether a signature matches, and if not, what is most likely the matter: it tries other forms of secret, body, URL, header and time.
+Shows no secret, signature or body, and fetches nothing. Exit code 1 when the signature does not match.
 
-  --provider NAME      ${[...presets.keys()].join(", ")}
+  --provider NAME      davit providers lists them
+  --route NAME         of the davit dev that runs: its provider, parameters, publicUrl and keys, previous ones included
+  --data-dir DIR       of that davit dev; default .davit
   --secret-file FILE   the secret; one trailing line end is left out; several are all tried
+  --previous-secret-file FILE, --next-secret-file FILE
+                       secrets that do not count, but may be the ones the sender uses
+  --parameter N=VALUE  as in verification.parameters; repeat it
+  --material FILE      the provider's certificate (PEM) or public key (PEM, JWK), for AWS SNS, PayPal, Plaid
+  -i, --input FILE     the raw request: headers, an empty line, the body
   --header 'N: value'  a request header; repeat it
   --body FILE          the body, byte for byte as it was received
+  --url URL            that the sender signed, for schemes that sign it (verification.publicUrl)
+  --method METHOD      default: POST, or that of -i
   --now SECONDS        Unix time to hold a timestamp against; default: this machine's clock
   --tolerance SECONDS  default: the provider's
-  --method, --url      for schemes that sign them
+  -o table|json        json: {"valid","reason","detail","key","findings"}
   --cases FILE         a JSON array of signature vectors; prints {"id","valid"} for each
   --handshakes FILE    a JSON array of handshakes; prints {"provider","scheme","ok"} for each
 `;
@@ -47,54 +67,33 @@ export const command: Command = {
     const { values } = parse(argv, OPTIONS);
     if (values.cases !== undefined) return judgeCases(values.cases, io);
     if (values.handshakes !== undefined) return replayHandshakes(values.handshakes, io);
-    return judgeOne(values, io);
+    return explainOne(values, io);
   },
 };
 
-async function judgeOne(values: Values, { stdout }: Io): Promise<number> {
-  const { provider, body } = required(values);
-  const secrets = await Promise.all((values["secret-file"] ?? []).map((file) => readSecret("--secret-file", file)));
-  const tolerance = seconds("--tolerance", values.tolerance);
-  const verifier = createVerifier(
-    { type: "provider", provider },
-    { ...(tolerance !== undefined && { toleranceMs: tolerance }) },
-  );
-  const url = values.url ?? "";
-  const request = plainRequest({
-    method: values.method ?? "POST",
-    url,
-    path: URL.canParse(url) ? new URL(url).pathname + new URL(url).search : "/",
-    headers: parseHeaders(values.header ?? []),
-    body: await readInput("--body", body),
-  });
-  const keys = keysOf(secrets);
-  const verdict = verifier.verify(request, keys, seconds("--now", values.now) ?? Date.now());
-  stdout.write(verdict.ok ? "valid: the signature matches\n" : `invalid: ${verdict.reason}: ${verdict.detail}\n`);
-  return verdict.ok ? 0 : 1;
-}
-
-function required({ provider, body, "secret-file": secrets }: Values): { provider: string; body: string } {
-  if (provider !== undefined && !presets.has(provider)) {
-    throw new UsageError(`--provider: "${provider}" is unknown; davit providers lists them`);
+async function explainOne(values: Values, io: Io): Promise<number> {
+  const format = outputFormat(values.output);
+  const question = await questionOf(values);
+  try {
+    const explanation = explain(question);
+    if (format === "json") printJson(io, jsonOf(explanation));
+    else io.stdout.write(textOf(explanation));
+    return explanation.verdict.ok ? 0 : 1;
+  } catch (error) {
+    if (error instanceof VerificationConfigError) throw new CommandError(error.message, { cause: error });
+    throw error;
   }
-  if (provider !== undefined && body !== undefined && secrets !== undefined) return { provider, body };
-  throw new UsageError("give --provider, --secret-file and --body, or --cases or --handshakes");
 }
 
-/** Seconds on the command line, in ms. */
-function seconds(option: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (!/^\d+$/.test(text)) throw new UsageError(`${option}: "${text}" is not a number of seconds`);
-  return Number(text) * 1_000;
+/** The verdict and its likeliest cause in the first line, what else was found below it. */
+function textOf({ verdict, findings }: Explanation): string {
+  const [first, ...more] = findings.map(({ message }) => message);
+  const head = verdict.ok ? `valid: ${first}` : `invalid: ${verdict.reason}: ${first}`;
+  return `${[head, ...more.map((message) => `  ${verdict.ok ? "" : "and: "}${message}`)].join("\n")}\n`;
 }
 
-function parseHeaders(lines: readonly string[]): Record<string, string[]> {
-  const headers: Record<string, string[]> = {};
-  for (const line of lines) {
-    const colon = line.indexOf(":");
-    if (colon < 1) throw new UsageError(`--header: write 'Name: value'`);
-    const name = line.slice(0, colon).trim().toLowerCase();
-    headers[name] = [...(headers[name] ?? []), line.slice(colon + 1).trim()];
-  }
-  return headers;
+function jsonOf({ verdict, findings }: Explanation): unknown {
+  if (verdict.ok) return { valid: true, ...(verdict.key && { key: verdict.key.state }), findings };
+  const { reason, detail } = verdict;
+  return { valid: false, reason, detail, findings };
 }
