@@ -1,3 +1,5 @@
+import { HANDSHAKE_PARAMETER } from "../handshakes/first-use.ts";
+import { asanaHeartbeat, asanaHookSecret } from "../handshakes/asana.ts";
 import type { Preset } from "./preset.ts";
 
 /**
@@ -27,9 +29,9 @@ export const asana: Preset = {
   ack: { status: 200 },
   payload: { format: "Any", requiredFields: [] },
   statusOverrides: {},
-  handshakes: [],
+  handshakes: [asanaHookSecret, asanaHeartbeat],
   showHeaders: [],
-  parameters: [],
+  parameters: [HANDSHAKE_PARAMETER],
   behaviour: {
     retries: "for up to 24 hours",
     danger: "24 hours of failures delete the webhook, 410 deletes it at once",

@@ -1,3 +1,4 @@
+import { discordEventsPing, discordPing } from "../handshakes/discord.ts";
 import type { Preset } from "./preset.ts";
 
 /**
@@ -27,7 +28,7 @@ export const discord: Preset = {
   ack: { status: 202, contentType: "application/json", body: "" },
   payload: { format: "Any", requiredFields: [] },
   statusOverrides: { HeaderMissing: 401, SignatureMissing: 401, TimestampMalformed: 401 },
-  handshakes: [],
+  handshakes: [discordPing, discordEventsPing],
   showHeaders: ["x-signature-timestamp"],
   parameters: [],
   behaviour: {

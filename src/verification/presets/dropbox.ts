@@ -1,3 +1,4 @@
+import { queryChallenge } from "../handshakes/query-challenge.ts";
 import type { Preset } from "./preset.ts";
 
 /**
@@ -24,7 +25,7 @@ export const dropbox: Preset = {
   ack: { status: 200 },
   payload: { format: "Any", requiredFields: [] },
   statusOverrides: {},
-  handshakes: [],
+  handshakes: [queryChallenge],
   showHeaders: [],
   parameters: [],
   behaviour: {

@@ -1,3 +1,4 @@
+import { headPresence } from "../handshakes/presence.ts";
 import type { Preset } from "./preset.ts";
 
 /**
@@ -24,7 +25,7 @@ export const intercom: Preset = {
   ack: { status: 200 },
   payload: { format: "Any", requiredFields: [], eventTypeFrom: "json:/topic" },
   statusOverrides: {},
-  handshakes: [],
+  handshakes: [headPresence],
   showHeaders: ["x-request-id"],
   parameters: [],
   behaviour: {

@@ -1,3 +1,4 @@
+import { metaHubChallenge } from "../handshakes/meta.ts";
 import type { Preset } from "./preset.ts";
 
 /**
@@ -30,7 +31,7 @@ export const meta: Preset = {
   ack: { status: 200 },
   payload: { format: "Any", requiredFields: [], eventTypeFrom: "json:/object" },
   statusOverrides: {},
-  handshakes: [],
+  handshakes: [metaHubChallenge],
   showHeaders: [],
   parameters: [],
   behaviour: {

@@ -1,3 +1,5 @@
+import { HANDSHAKE_PARAMETER } from "../handshakes/first-use.ts";
+import { notionVerificationToken } from "../handshakes/notion.ts";
 import type { Preset } from "./preset.ts";
 
 /**
@@ -28,9 +30,9 @@ export const notion: Preset = {
   ack: { status: 200 },
   payload: { format: "Any", requiredFields: [], eventTypeFrom: "json:/type" },
   statusOverrides: {},
-  handshakes: [],
+  handshakes: [notionVerificationToken],
   showHeaders: [],
-  parameters: [],
+  parameters: [HANDSHAKE_PARAMETER],
   behaviour: {
     retries: "up to eight times within 24 hours; attempt_number in the body grows",
     note: "the URL cannot be changed after the subscription was verified",

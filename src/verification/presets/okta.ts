@@ -1,3 +1,4 @@
+import { oktaVerificationChallenge } from "../handshakes/okta.ts";
 import type { Preset } from "./preset.ts";
 
 /**
@@ -16,7 +17,7 @@ export const okta: Preset = {
   ack: { status: 200, contentType: "text/plain", body: "" },
   payload: { format: "Any", requiredFields: [], eventTypeFrom: "json:/data/events/0/eventType" },
   statusOverrides: {},
-  handshakes: [],
+  handshakes: [oktaVerificationChallenge],
   showHeaders: [],
   parameters: [],
   behaviour: {

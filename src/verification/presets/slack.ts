@@ -1,3 +1,4 @@
+import { slackUrlVerification } from "../handshakes/slack.ts";
 import type { Preset } from "./preset.ts";
 
 /**
@@ -26,7 +27,7 @@ export const slack: Preset = {
   ack: { status: 200, contentType: "text/plain", body: "" },
   payload: { format: "Any", requiredFields: [], eventTypeFrom: "json:/event/type" },
   statusOverrides: {},
-  handshakes: [],
+  handshakes: [slackUrlVerification],
   showHeaders: ["x-slack-request-timestamp", "x-slack-retry-num", "x-slack-retry-reason"],
   parameters: [],
   behaviour: {

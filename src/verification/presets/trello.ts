@@ -1,3 +1,4 @@
+import { headPresence } from "../handshakes/presence.ts";
 import type { Preset } from "./preset.ts";
 
 /**
@@ -23,7 +24,7 @@ export const trello: Preset = {
   ack: { status: 200 },
   payload: { format: "Any", requiredFields: [], eventTypeFrom: "json:/action/type" },
   statusOverrides: {},
-  handshakes: [],
+  handshakes: [headPresence],
   showHeaders: [],
   parameters: [],
   behaviour: {

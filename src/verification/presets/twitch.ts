@@ -1,3 +1,4 @@
+import { twitchRevocation, twitchVerification } from "../handshakes/twitch.ts";
 import type { Preset } from "./preset.ts";
 
 /**
@@ -27,7 +28,7 @@ export const twitch: Preset = {
   ack: { status: 204 },
   payload: { format: "Any", requiredFields: [], eventTypeFrom: "header:twitch-eventsub-subscription-type" },
   statusOverrides: {},
-  handshakes: [],
+  handshakes: [twitchVerification, twitchRevocation],
   showHeaders: [
     "twitch-eventsub-message-id",
     "twitch-eventsub-message-type",

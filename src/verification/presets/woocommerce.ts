@@ -1,3 +1,4 @@
+import { wooCommercePing } from "../handshakes/woocommerce.ts";
 import type { Preset } from "./preset.ts";
 
 /**
@@ -24,7 +25,7 @@ export const woocommerce: Preset = {
   ack: { status: 200 },
   payload: { format: "Any", requiredFields: [], eventTypeFrom: "header:x-wc-webhook-topic" },
   statusOverrides: {},
-  handshakes: [],
+  handshakes: [wooCommercePing],
   showHeaders: [
     "x-wc-webhook-topic",
     "x-wc-webhook-resource",

@@ -1,3 +1,5 @@
+import { xCrc } from "../handshakes/x.ts";
+import { objectBody } from "../object-body.ts";
 import type { Preset } from "./preset.ts";
 
 /**
@@ -12,7 +14,7 @@ export const x: Preset = {
     algorithm: "sha256",
     encoding: "base64",
     prefix: "sha256=",
-    signedContent: "{body}",
+    signedContent: objectBody(),
   },
   secrets: { signing: "shared", description: "the app's consumer secret (API key secret)" },
   toleranceMs: 0,
@@ -23,7 +25,7 @@ export const x: Preset = {
   ack: { status: 200 },
   payload: { format: "Any", requiredFields: [] },
   statusOverrides: {},
-  handshakes: [],
+  handshakes: [xCrc],
   showHeaders: [],
   parameters: [],
   behaviour: {

@@ -1,3 +1,4 @@
+import { xeroIntentToReceive } from "../handshakes/xero.ts";
 import type { Preset } from "./preset.ts";
 
 /**
@@ -24,7 +25,7 @@ export const xero: Preset = {
   ack: { status: 200, contentType: "text/plain", body: "" },
   payload: { format: "Any", requiredFields: [] },
   statusOverrides: { HeaderMissing: 401, SignatureMissing: 401, TimestampMalformed: 401 },
-  handshakes: [],
+  handshakes: [xeroIntentToReceive],
   showHeaders: [],
   parameters: [],
   behaviour: {

@@ -1,3 +1,4 @@
+import { zoomUrlValidation } from "../handshakes/zoom.ts";
 import type { Preset } from "./preset.ts";
 
 /**
@@ -26,7 +27,7 @@ export const zoom: Preset = {
   ack: { status: 200 },
   payload: { format: "Any", requiredFields: [], eventTypeFrom: "json:/event" },
   statusOverrides: {},
-  handshakes: [],
+  handshakes: [zoomUrlValidation],
   showHeaders: ["x-zm-request-timestamp", "x-zm-trackingid"],
   parameters: [],
   behaviour: {
