@@ -125,8 +125,16 @@ export interface CustomConfig {
   readonly type: "custom";
   /** One line for people: where the signature stands and what it covers. */
   readonly description: string;
-  /** What the signature covers. `url`: the one that is set up at the sender, which `publicUrl` must then say exactly. */
-  readonly covers: { readonly body: boolean; readonly headers?: readonly string[]; readonly url?: boolean };
+  /**
+   * What the signature covers. `fields`: JSON pointers of what it covers of a body that it does not cover as a whole. `url`: the one that is set up at the
+   * sender, which `publicUrl` must then say exactly.
+   */
+  readonly covers: {
+    readonly body: boolean;
+    readonly fields?: readonly string[];
+    readonly headers?: readonly string[];
+    readonly url?: boolean;
+  };
   /** A signed timestamp is held against the tolerance. */
   readonly signsTime: boolean;
   readonly create: (options: VerifierOptions) => Verifier;

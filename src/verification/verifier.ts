@@ -83,19 +83,21 @@ export function presetOf(provider: string): Preset {
 }
 
 /**
- * Whether the signature covers a header or, for `body`, the body: decides `signed` of a dedupe source.
+ * Whether the signature covers a header, a field of the body or, for `body`, all of it: decides `signed` of a dedupe source.
  *
- * @param what lower-case header name, or `body`
+ * @param what lower-case header name, JSON pointer, or `body`
  * @param options the header that `{id}` stands for where the scheme does not say; the route's parameters, by which a preset may choose its scheme
  */
 export function isSigned(
   config: VerifierConfig,
-  what: { header: string } | "body",
+  what: { header: string } | { json: string } | "body",
   { idHeader, parameters }: Pick<VerifierOptions, "idHeader" | "parameters"> = {},
 ): boolean {
   const scheme = config.type === "provider" ? schemeOf(presetOf(config.provider).scheme, parameters) : config;
   const covers = kindOf(scheme).covers(scheme, idHeader);
-  return what === "body" ? covers.body : covers.headers.includes(what.header);
+  if (what === "body") return covers.body;
+  if ("header" in what) return covers.headers.includes(what.header);
+  return covers.body || covers.fields?.includes(what.json) === true;
 }
 
 /** Whether the scheme signs a timestamp that is held against the tolerance. */

@@ -27,7 +27,7 @@ export const coinbaseCdp: Preset = {
   },
   sample: {
     body: '{"eventType":"onchain.activity.detected","timestamp":"$nowIso","data":{"network":"base-mainnet"}}',
-    headers: { "content-type": "application/json", "x-event-type": "onchain.activity.detected" },
+    headers: { "content-type": "application/json", "x-event-id": "$id", "x-event-type": "onchain.activity.detected" },
   },
   documentation: "https://docs.cdp.coinbase.com/webhooks/verify-signatures",
 };

@@ -4,11 +4,11 @@ import type { SchemeKind } from "./scheme-kind.ts";
 /** A provider's own scheme, which says of itself what the others say by their settings. */
 export const customKind: SchemeKind<CustomConfig> = {
   create: ({ create }, options) => create(options),
-  covers: ({ covers }) => ({ body: covers.body, headers: covers.headers ?? [] }),
+  covers: ({ covers: { body, headers = [], fields = [] } }) => ({ body, headers, fields }),
   signsTime: ({ signsTime }) => signsTime,
   describe: ({ description, covers }) => ({
     place: description,
     algorithm: "of its own",
-    content: covers.body ? "with the body" : "without the body",
+    content: covers.body ? "with the body" : covers.fields ? "fields of the body" : "without the body",
   }),
 };

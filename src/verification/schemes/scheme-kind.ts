@@ -5,6 +5,8 @@ import type { Verifier } from "../types.ts";
 export interface Coverage {
   readonly body: boolean;
   readonly headers: readonly string[];
+  /** JSON pointers of fields that are covered although the body as a whole is not. */
+  readonly fields?: readonly string[];
 }
 
 /** A scheme for people, in words that fit into a table. */

@@ -3,6 +3,9 @@ import { adyenScheme } from "./scheme.ts";
 
 const ITEM = "/notificationItems/0/NotificationRequestItem";
 
+/** What tells a payment's events apart. */
+const ID_FIELDS = ["pspReference", "eventCode", "success"].map((field) => `${ITEM}/${field}`);
+
 /**
  * Adyen, standard webhooks: each item of the body bears an HMAC-SHA256 over eight of its fields, under a key that is written in hex. Adyen wants
  * `[accepted]` in the answer, and repeats for 7 days without. A payment's events differ in `eventCode` and `success`.
@@ -13,7 +16,7 @@ export const adyen: Preset = {
   scheme: {
     type: "custom",
     description: "additionalData.hmacSignature of every item, over eight of its fields",
-    covers: { body: false },
+    covers: { body: false, fields: ID_FIELDS },
     signsTime: false,
     create: adyenScheme,
   },
@@ -22,9 +25,7 @@ export const adyen: Preset = {
     description: "the webhook's HMAC key in hex (Customer Area, Developers, Webhooks, Security)",
   },
   toleranceMs: 0,
-  dedupe: ["pspReference", "eventCode", "success"].map((field): DedupeSource => {
-    return { from: "json", pointer: `${ITEM}/${field}`, signed: true };
-  }),
+  dedupe: ID_FIELDS.map((pointer): DedupeSource => ({ from: "json", pointer, signed: true })),
   withoutId: "Signature",
   retryWindowMs: 7 * 86_400_000,
   ackBudgetMs: 10_000,

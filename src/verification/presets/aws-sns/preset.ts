@@ -12,7 +12,7 @@ export const awsSns: Preset = {
   scheme: {
     type: "custom",
     description: "Signature of the body, over Message, MessageId, Subject, Timestamp, TopicArn and Type; RSA",
-    covers: { body: false },
+    covers: { body: false, fields: ["/MessageId", "/Message", "/Subject", "/Timestamp", "/TopicArn", "/Type"] },
     signsTime: true,
     create: snsScheme,
   },

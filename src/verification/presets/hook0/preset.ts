@@ -28,7 +28,7 @@ export const hook0: Preset = {
   },
   sample: {
     body: '{"sample":true}',
-    headers: { "content-type": "application/json", "x-event-type": "sample.event.created" },
+    headers: { "content-type": "application/json", "x-event-id": "$id", "x-event-type": "sample.event.created" },
   },
   documentation: "https://documentation.hook0.com/tutorials/webhook-authentication",
 };

@@ -27,7 +27,7 @@ const COMMON = {
 } as const satisfies Partial<Preset>;
 
 const BATCH_NOTE =
-  "several events may come as one list: they have no id in common, and a repeated batch is a new event because its attempt number is in the body";
+  "several events may come as one list, which has no id: repeated, it is new, for the attempt's number is in it";
 
 /**
  * HubSpot, signature v3: HMAC-SHA256 in base64 over method, URL, body and a timestamp in milliseconds, good for 5 minutes. `eventId` alone is not
@@ -67,7 +67,7 @@ export const hubspotV1: Preset = {
   toleranceMs: 0,
   behaviour: {
     retries: "up to 10 times within 24 hours",
-    note: `an old scheme without a timestamp, for apps that get no v3 signature: prefer hubspot; ${BATCH_NOTE}`,
+    note: `an old scheme without a timestamp: prefer hubspot; ${BATCH_NOTE}`,
   },
 };
 
@@ -88,6 +88,6 @@ export const hubspotV2: Preset = {
   toleranceMs: 0,
   behaviour: {
     retries: "up to 10 times within 24 hours",
-    note: `an old scheme without a timestamp, for requests that get no v3 signature: prefer hubspot; ${BATCH_NOTE}`,
+    note: `an old scheme without a timestamp: prefer hubspot; ${BATCH_NOTE}`,
   },
 };
