@@ -67,14 +67,13 @@ export class EgressGuard {
    * @param timeoutMs TCP and TLS handshake together
    */
   connector(timeoutMs: number): Connector {
-    // HTTP/1.1 only, as `Pools`.
-    const options: buildConnector.BuildOptions = { timeout: timeoutMs, allowH2: false };
-    const connect = buildConnector({ ...options, lookup: this.lookup } as buildConnector.BuildOptions);
+    // HTTP/1.1 only, as `Pools`. What undici does not name, `lookup` among it, it hands on to the socket.
+    const connect = buildConnector({ timeout: timeoutMs, allowH2: false, lookup: this.lookup });
     return (target, callback) => {
       const host = target.hostname.replace(/^\[(.*)\]$/, "$1");
       const why = isIP(host) === 0 ? undefined : this.refusal(host);
-      if (why !== undefined) return void callback(new EgressForbiddenError(host, why), null);
-      connect(target, callback);
+      if (why === undefined) connect(target, callback);
+      else callback(new EgressForbiddenError(host, why), null);
     };
   }
 }

@@ -1,0 +1,208 @@
+import { generateKeyPairSync } from "node:crypto";
+import { beforeEach, describe, expect, test } from "vitest";
+import { FetchError, type FetchRequest, type FetchResponse } from "../../egress/guarded-fetch.ts";
+import { Secret } from "../../lib/secret.ts";
+import type { Material, MaterialRequest } from "../../verification/material.ts";
+import type { Refusal } from "../../verification/refusal.ts";
+import { FetchedMaterial } from "./material-source.ts";
+import { makeCertificate, type TestCertificate } from "./testing.ts";
+
+const NAME = "sns.us-east-1.amazonaws.com";
+const START = Date.parse("2030-01-01");
+const keys = generateKeyPairSync("rsa", { modulusLength: 2_048 });
+const root = makeCertificate({ name: "Root", isAuthority: true, keys });
+const middle = makeCertificate({ name: "Middle", isAuthority: true, issuer: root });
+const leaf = makeCertificate({
+  name: NAME,
+  dnsNames: [NAME],
+  issuer: middle,
+  issuerUrl: "http://ca.example/middle.cer",
+});
+const jwk = generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey.export({ format: "jwk" });
+
+const certificateAt = (path: string): MaterialRequest => {
+  const url = `https://${NAME}/${path}`;
+  return { kind: "certificate", url, id: url, certificateNames: [NAME] };
+};
+const jwkOf = (kid: string): MaterialRequest => ({
+  kind: "jwk",
+  url: "https://api.example/key",
+  id: `key#${kid}`,
+  jwkAt: "/key",
+});
+const file = (...certificates: readonly TestCertificate[]): FetchResponse => ({
+  status: 200,
+  body: Buffer.from(certificates.map(({ pem }) => pem).join("")),
+});
+const keyAnswer: FetchResponse = { status: 200, body: Buffer.from(JSON.stringify({ key: jwk })) };
+
+let now: number;
+let asked: FetchRequest[];
+let lines: object[];
+/** What the network answers. */
+let network: (request: FetchRequest) => FetchResponse | Promise<FetchResponse>;
+let source: FetchedMaterial;
+
+beforeEach(() => {
+  [now, asked, lines] = [START, [], []];
+  network = () => keyAnswer;
+  source = new FetchedMaterial({
+    fetch: async (request) => {
+      asked.push(request);
+      return await network(request);
+    },
+    clock: { now: () => now, monotonic: () => now - START },
+    logger: { warn: (line: object) => void lines.push(line) },
+    roots: [root.pem],
+  });
+});
+
+const obtain = (request: MaterialRequest, route = "r1", secrets: readonly string[] = []) =>
+  source.obtain(request, {
+    route,
+    credentials: secrets.map((secret) => ({ id: "0a0b0c0d", state: "current", secret: Secret.of(secret) })),
+  });
+const reasonOf = (answer: Material | Refusal) => ("ok" in answer ? `${answer.status} ${answer.reason}` : "material");
+
+describe("a certificate", () => {
+  test("is fetched once, checked, and kept for at most a day", async () => {
+    network = () => file(leaf, middle);
+    const [first, second] = await Promise.all([obtain(certificateAt("a.pem")), obtain(certificateAt("a.pem"))]);
+    expect(reasonOf(first)).toBe("material");
+    expect(second).toBe(first);
+    expect(first).toMatchObject({ id: certificateAt("a.pem").id });
+    now += 86_400_000 - 1;
+    await obtain(certificateAt("a.pem"));
+    expect(asked).toHaveLength(1);
+    now += 1;
+    await obtain(certificateAt("a.pem"));
+    expect(asked).toHaveLength(2);
+    expect(asked[0]).toMatchObject({ maxBytes: 65_536, timeoutMs: 5_000 });
+  });
+
+  test("is not kept beyond its own end", async () => {
+    const to = new Date(START + 3_600_000);
+    const brief = makeCertificate({ name: NAME, dnsNames: [NAME], issuer: middle, to });
+    network = () => file(brief, middle);
+    await obtain(certificateAt("a.pem"));
+    now += 3_600_001;
+    expect(reasonOf(await obtain(certificateAt("a.pem")))).toBe("401 CertificateUntrusted");
+  });
+
+  test("is completed by its issuer's, from where it says", async () => {
+    network = ({ url }) => (url.startsWith("http:") ? { status: 200, body: middle.certificate.raw } : file(leaf));
+    expect(reasonOf(await obtain(certificateAt("a.pem")))).toBe("material");
+    expect(asked.map(({ url, plainHttp }) => [url, plainHttp])).toEqual([
+      [certificateAt("a.pem").url, undefined],
+      ["http://ca.example/middle.cer", true],
+    ]);
+  });
+
+  test("asks no further when what it names does not help", async () => {
+    network = ({ url }) => (url.startsWith("http:") ? { status: 200, body: leaf.certificate.raw } : file(leaf));
+    expect(reasonOf(await obtain(certificateAt("a.pem")))).toBe("401 CertificateUntrusted");
+    expect(asked.length).toBeLessThanOrEqual(3);
+  });
+
+  test.each([
+    ["has another name", file(makeCertificate({ name: "x", dnsNames: ["evil.example"], issuer: middle }), middle)],
+    ["is signed by nobody we know", file(makeCertificate({ name: NAME, dnsNames: [NAME] }))],
+    ["is no certificate", { status: 200, body: Buffer.from("<Error/>") }],
+    ["is not there", { status: 404, body: Buffer.alloc(0) }],
+    ["may not be seen", { status: 403, body: Buffer.alloc(0) }],
+  ])("that %s is refused, and not asked for again for 30 s", async (_what, answer) => {
+    network = () => answer;
+    for (let n = 0; n < 3; n++) expect(reasonOf(await obtain(certificateAt("b.pem")))).toBe("401 CertificateUntrusted");
+    expect(asked).toHaveLength(1);
+    now += 30_000;
+    network = () => file(leaf, middle);
+    expect(reasonOf(await obtain(certificateAt("b.pem")))).toBe("material");
+  });
+});
+
+describe("a JSON web key", () => {
+  test("is kept for an hour", async () => {
+    expect(reasonOf(await obtain(jwkOf("1")))).toBe("material");
+    now += 3_600_000 - 1;
+    await obtain(jwkOf("1"));
+    expect(asked).toHaveLength(1);
+    now += 1;
+    await obtain(jwkOf("1"));
+    expect(asked).toHaveLength(2);
+  });
+
+  test("that has expired is refused", async () => {
+    network = () => ({
+      status: 200,
+      body: Buffer.from(JSON.stringify({ key: { ...jwk, expired_at: START / 1_000 - 1 } })),
+    });
+    expect(reasonOf(await obtain({ ...jwkOf("1"), expiredAt: "/key/expired_at" }))).toBe("401 CertificateUntrusted");
+  });
+
+  test("is asked for with the route's credential, and belongs to the route then", async () => {
+    const request: MaterialRequest = { ...jwkOf("1"), body: ([key]) => ({ secret: key?.secret.reveal().toString() }) };
+    expect(reasonOf(await obtain(request, "r1"))).toBe("503 MaterialUnavailable");
+    expect(asked).toHaveLength(0);
+    await obtain(request, "r2", ["hush"]);
+    await obtain(request, "r3", ["other"]);
+    expect(asked.map(({ json }) => json)).toEqual([{ secret: "hush" }, { secret: "other" }]);
+  });
+
+  test.each([401, 403])("that our credential is not good for (%i) is not the sender's fault", async (status) => {
+    network = () => ({ status, body: Buffer.alloc(0) });
+    const request: MaterialRequest = { ...jwkOf("1"), body: () => ({}) };
+    expect(reasonOf(await obtain(request, "r1", ["hush"]))).toBe("503 MaterialUnavailable");
+  });
+});
+
+describe("a provider that cannot be asked", () => {
+  test.each([302, 429, 500, 503])("answers with status %i: the sender may come again", async (status) => {
+    network = () => ({ status, body: Buffer.alloc(0) });
+    expect(reasonOf(await obtain(jwkOf("1")))).toBe("503 MaterialUnavailable");
+  });
+
+  test("is told of once a minute, with its host and nothing of the request", async () => {
+    network = () => Promise.reject(new FetchError("ECONNREFUSED"));
+    for (let n = 0; n < 4; n++) expect(reasonOf(await obtain(jwkOf(`kid ${n}`)))).toBe("503 MaterialUnavailable");
+    expect(lines).toEqual([{ host: "api.example", code: "ECONNREFUSED" }]);
+    now += 60_000;
+    await obtain(jwkOf("later"));
+    expect(lines).toHaveLength(2);
+  });
+});
+
+describe("forged names of keys", () => {
+  test("cannot make more than a few fetches, nor hold up other routes and what is kept", async () => {
+    await obtain(jwkOf("good"));
+    network = () => ({ status: 404, body: Buffer.alloc(0) });
+    asked = [];
+    const answers = await Promise.all(Array.from({ length: 500 }, (_, n) => obtain(jwkOf(`forged ${n}`))));
+    expect(asked.length).toBeLessThanOrEqual(10);
+    expect(answers.map(reasonOf).filter((reason) => reason === "503 MaterialUnavailable").length).toBeGreaterThan(480);
+    expect(reasonOf(await obtain(jwkOf("good")))).toBe("material");
+    network = () => keyAnswer;
+    expect(reasonOf(await obtain(jwkOf("other"), "r2"))).toBe("material");
+  });
+
+  test("are fetched four at a time", async () => {
+    let open = 0;
+    let most = 0;
+    const waiting: (() => void)[] = [];
+    network = async () => {
+      most = Math.max(most, (open += 1));
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve);
+      });
+      open -= 1;
+      return keyAnswer;
+    };
+    const answers = Promise.all(Array.from({ length: 9 }, (_, n) => obtain(jwkOf(`kid ${n}`))));
+    for (let done = 0; done < 9; done++) {
+      // Each that ends lets one more begin.
+      while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      waiting.shift()?.();
+    }
+    await answers;
+    expect(most).toBe(4);
+  });
+});

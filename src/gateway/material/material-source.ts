@@ -1,0 +1,200 @@
+import type { X509Certificate } from "node:crypto";
+import { rootCertificates } from "node:tls";
+import { FetchError, type Fetch, type FetchResponse } from "../../egress/guarded-fetch.ts";
+import { BoundedMap } from "../../lib/bounded-map.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { Semaphore } from "../../lib/semaphore.ts";
+import { TokenBucket } from "../../lib/token-bucket.ts";
+import type { Logger } from "../../observability/logger.ts";
+import type { Material, MaterialRequest } from "../../verification/material.ts";
+import { refuse, type Refusal } from "../../verification/refusal.ts";
+import type { VerificationKey } from "../../verification/types.ts";
+import { checkChain, readCertificate, readCertificates } from "./certificate-chain.ts";
+import { readJsonKey } from "./json-key.ts";
+
+/** Answers that are kept, and refusals: forged ids must not drive out what is in use. */
+const KEPT = 256;
+const CERTIFICATE_MS = 86_400_000;
+const JWK_MS = 3_600_000;
+const REFUSED_MS = 30_000;
+const MAX_BYTES = 65_536;
+/** For all that one answer takes, waiting included, ms. */
+const TOTAL_MS = 5_000;
+const AT_A_TIME = 4;
+const MOST_WAITING = 64;
+/** Fetches of a route: so many at once, and so many a second. Whoever forges ids of keys gets no further. */
+const BURST = 10;
+const PER_SECOND = 1;
+/** Certificates of authorities that are fetched for one chain. */
+const MAX_ISSUERS = 2;
+const TOLD_EVERY_MS = 60_000;
+
+export interface MaterialSourceOptions {
+  readonly fetch: Fetch;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, "warn">;
+  /** PEM. Default: those of Node, which are Mozilla's. */
+  readonly roots?: readonly string[];
+}
+
+/** For whom something is fetched. */
+export interface MaterialRoute {
+  /** Route key. */
+  readonly route: string;
+  /** Usable keys with use `ApiCredential`. */
+  readonly credentials: readonly VerificationKey[];
+}
+
+type Answer = Material | Refusal;
+
+/** Where the public keys and certificates come from that verification asks for. */
+export interface MaterialSource {
+  /** Never rejects. Refuses with `CertificateUntrusted`, or `MaterialUnavailable` when it is not the sender's fault. */
+  obtain(request: MaterialRequest, route: MaterialRoute): Promise<Answer>;
+}
+
+/** Fetches them, checks them and keeps them for a while. */
+export class FetchedMaterial implements MaterialSource {
+  readonly #options: MaterialSourceOptions;
+  readonly #kept = new BoundedMap<string, { readonly material: Material; readonly until: number }>(KEPT);
+  readonly #refused = new BoundedMap<string, { readonly refusal: Refusal; readonly until: number }>(KEPT);
+  readonly #flying = new Map<string, Promise<Answer>>();
+  readonly #buckets = new BoundedMap<string, TokenBucket>(KEPT);
+  readonly #places = new Semaphore(AT_A_TIME, MOST_WAITING);
+  #roots: readonly X509Certificate[] | undefined;
+  #toldAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: MaterialSourceOptions) {
+    this.#options = options;
+  }
+
+  async obtain(request: MaterialRequest, route: MaterialRoute): Promise<Answer> {
+    const { clock } = this.#options;
+    // What credentials of a route have fetched is that route's.
+    const key = `${request.kind}\n${request.body ? route.route : ""}\n${request.id}`;
+    const now = clock.now();
+    const kept = this.#kept.get(key);
+    if (kept && now < kept.until) return kept.material;
+    const refused = this.#refused.get(key);
+    if (refused && now < refused.until) return refused.refusal;
+    const flying = this.#flying.get(key);
+    if (flying) return flying;
+    if (this.#bucketOf(route.route).take(clock.monotonic()) > 0) return unavailable("too many keys were asked for");
+    const answer = this.#fetched(key, request, route).finally(() => this.#flying.delete(key));
+    this.#flying.set(key, answer);
+    return answer;
+  }
+
+  #bucketOf(route: string): TokenBucket {
+    const known = this.#buckets.get(route);
+    if (known) return known;
+    const bucket = new TokenBucket(BURST, PER_SECOND / 1_000, this.#options.clock.monotonic());
+    this.#buckets.set(route, bucket);
+    return bucket;
+  }
+
+  async #fetched(key: string, request: MaterialRequest, route: MaterialRoute): Promise<Answer> {
+    const deadline = this.#options.clock.monotonic() + TOTAL_MS;
+    const answer = await this.#places.run(() => this.#fetch(request, route, deadline));
+    if (answer === undefined) return unavailable("too many keys are being fetched");
+    const now = this.#options.clock.now();
+    if ("ok" in answer) {
+      this.#refused.set(key, { refusal: answer, until: now + REFUSED_MS });
+      return answer;
+    }
+    const longest = now + (request.kind === "jwk" ? JWK_MS : CERTIFICATE_MS);
+    this.#kept.set(key, { material: answer, until: Math.min(longest, answer.notAfter ?? longest) });
+    return answer;
+  }
+
+  async #fetch(request: MaterialRequest, { credentials }: MaterialRoute, deadline: number): Promise<Answer> {
+    try {
+      if (request.body && credentials.length === 0) return unavailable("no usable key with use ApiCredential");
+      const json = request.body?.(credentials);
+      const response = await this.#get(request.url, deadline, { json });
+      if (response.status !== 200) return this.#statusRefusal(request, response.status);
+      return request.kind === "jwk"
+        ? this.#jwk(request, response)
+        : await this.#certificate(request, response, deadline);
+    } catch (error) {
+      if (!(error instanceof FetchError)) throw error;
+      this.#tell(request, error.code);
+      return unavailable(`the request for it failed: ${error.code}`);
+    }
+  }
+
+  #get(
+    url: string,
+    deadline: number,
+    how: { readonly json?: unknown; readonly plainHttp?: boolean },
+  ): Promise<FetchResponse> {
+    const timeoutMs = Math.floor(deadline - this.#options.clock.monotonic());
+    if (timeoutMs <= 0) throw new FetchError("timeout");
+    return this.#options.fetch({ url, timeoutMs, maxBytes: MAX_BYTES, ...how });
+  }
+
+  /** The sender named what the provider does not have; or the provider does not let us ask. */
+  #statusRefusal(request: MaterialRequest, status: number): Refusal {
+    const unknown = status === 400 || status === 404 || status === 410 || (status === 403 && !request.body);
+    if (unknown) return refuse("CertificateUntrusted", `the provider does not know it (status ${status})`);
+    this.#tell(request, `status ${status}`);
+    return unavailable(`the provider answered with status ${status}`);
+  }
+
+  #jwk({ id, jwkAt, expiredAt }: MaterialRequest, { body }: FetchResponse): Answer {
+    const key = readJsonKey(body, { jwkAt, expiredAt });
+    if (!key.ok) {
+      if (key.problem === "notJson") return unavailable("the provider's answer is not JSON");
+      const weak = key.problem === "weak";
+      return refuse(
+        "CertificateUntrusted",
+        weak ? "the key is too weak or of another kind" : "the answer holds no key",
+      );
+    }
+    const { publicKey, notAfter } = key;
+    if (notAfter !== undefined && notAfter <= this.#options.clock.now()) {
+      return refuse("CertificateUntrusted", "the key has expired");
+    }
+    return { id, publicKey, ...(notAfter !== undefined && { notAfter }) };
+  }
+
+  /** Some providers leave out the certificates in between (SNS): they are fetched from where the certificate says, and prove themselves by their signature. */
+  async #certificate(request: MaterialRequest, { body }: FetchResponse, deadline: number): Promise<Answer> {
+    const certificates = [...readCertificates(body.toString("latin1"))];
+    for (let issuers = 0; ; issuers++) {
+      const { certificateNames: names = [] } = request;
+      const result = checkChain({ certificates, names, roots: this.#rootsOf(), now: this.#options.clock.now() });
+      if (result.ok) {
+        const { publicKey, notBefore, notAfter } = result;
+        return { id: request.id, publicKey, notBefore, notAfter };
+      }
+      if (result.issuerUrl === undefined || issuers === MAX_ISSUERS)
+        return refuse("CertificateUntrusted", result.detail);
+      // oxlint-disable-next-line no-await-in-loop -- the next one is named in this one
+      const issuer = await this.#get(result.issuerUrl, deadline, { plainHttp: true });
+      const read = issuer.status === 200 ? readCertificate(issuer.body) : undefined;
+      if (read === undefined) return refuse("CertificateUntrusted", result.detail);
+      certificates.push(read);
+    }
+  }
+
+  /** Read when first needed: 150 certificates take some milliseconds. */
+  #rootsOf(): readonly X509Certificate[] {
+    this.#roots ??= (this.#options.roots ?? rootCertificates).flatMap((pem) => readCertificate(pem) ?? []);
+    return this.#roots;
+  }
+
+  #tell({ url }: MaterialRequest, code: string): void {
+    const now = this.#options.clock.monotonic();
+    if (now < this.#toldAt + TOLD_EVERY_MS) return;
+    this.#toldAt = now;
+    this.#options.logger.warn(
+      { host: URL.parse(url)?.host, code },
+      "a sender's public key cannot be fetched, its events get 503: see that this Pod may open connections to that host (NetworkPolicy, firewall)",
+    );
+  }
+}
+
+function unavailable(detail: string): Refusal {
+  return refuse("MaterialUnavailable", detail);
+}
