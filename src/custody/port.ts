@@ -41,6 +41,8 @@ export interface Nonce {
   readonly key: Buffer;
   /** First 16 bytes of SHA-256(body). */
   readonly bodyHash: Buffer;
+  /** How long it is kept at least, ms. An edit of the policy's window is borne as for marks. */
+  readonly windowMs: number;
 }
 
 /** A verified event on its way into custody. */
@@ -50,7 +52,7 @@ export interface NewEvent {
   readonly policy: RoutePolicy;
   /** `undefined`: no dedupe. */
   readonly mark: DedupeMark | undefined;
-  /** Kept for the policy's window: used with another body, the event is refused as `reused`. */
+  /** Used with another body before, it has the event refused as `reused`. */
   readonly nonce?: Nonce;
   /** Headers kept for delivery and the log, lower-case names. */
   readonly headers: Readonly<Record<string, string>>;

@@ -5,7 +5,11 @@ import type { Nonce } from "../port.ts";
 import { mark, newEvent, routePolicy, storeTest, take, type Open } from "./fixtures.ts";
 
 const half = (text: string) => createHash("sha256").update(text).digest().subarray(0, 16);
-const nonce = (value: string, body: string): Nonce => ({ key: half(value), bodyHash: half(body) });
+const nonce = (value: string, body: string, windowMs = 3_600_000): Nonce => ({
+  key: half(value),
+  bodyHash: half(body),
+  windowMs,
+});
 
 /** The part of the suite about nonces: what is good for one body only. */
 export function noncesConformance(open: Open): void {
@@ -62,18 +66,14 @@ export function noncesConformance(open: Open): void {
   withStore(
     "forgets a nonce when its window has passed, and looks into the earlier window after an edit",
     async ({ inbox }) => {
-      const short = routePolicy({ windowMs: 200 });
-      const claim = (body: string, policy = short) => inbox.claim(newEvent({ policy, nonce: nonce("brief", body) }));
-      await claim("one");
+      const claim = (body: string, windowMs: number, policy = routePolicy()) =>
+        inbox.claim(newEvent({ policy, nonce: nonce(`kept ${windowMs > 1_000}`, body, windowMs) }));
+      await claim("one", 200);
       await sleep(450);
-      expect((await claim("two")).outcome).toBe("new");
-      const earlier = routePolicy({ windowMs: 60_000 });
-      await inbox.claim(newEvent({ policy: earlier, nonce: nonce("edited", "one") }));
-      const edited = routePolicy({
-        windowMs: 3_600_000,
-        earlierWindows: [{ windowMs: 60_000, until: Date.now() + 60_000 }],
-      });
-      expect((await inbox.claim(newEvent({ policy: edited, nonce: nonce("edited", "two") }))).outcome).toBe("reused");
+      expect((await claim("two", 200)).outcome).toBe("new");
+      await claim("one", 60_000);
+      const edited = routePolicy({ earlierWindows: [{ windowMs: 60_000, until: Date.now() + 60_000 }] });
+      expect((await claim("two", 3_600_000, edited)).outcome).toBe("reused");
     },
   );
 }

@@ -38,7 +38,9 @@ const OUTCOMES: Readonly<Record<string, ClaimResult["outcome"]>> = {
 
 /** What follows the head of an event with a nonce. */
 function nonceText({ nonce }: NewEvent): string {
-  return nonce === undefined ? "" : ` ${nonce.key.toString("base64url")} ${nonce.bodyHash.toString("base64url")}`;
+  return nonce === undefined
+    ? ""
+    : ` ${nonce.key.toString("base64url")} ${nonce.bodyHash.toString("base64url")} ${nonce.windowMs}`;
 }
 
 /** Mode, mark and body hash as `claim.lua` reads them. */

@@ -1,6 +1,6 @@
 -- claim: dedupe, sequence, record and copies of up to 64 events.
 -- ARGV: policies (JSON array; `limits` by destination), count, then four for each event:
---   "id policy mode mark bodyHash seq[ nonce nonceBodyHash]" (policy: its index), destinations separated by spaces, json, and the body.
+--   "id policy mode mark bodyHash seq[ nonce nonceBodyHash nonceWindow]" (policy: its index), destinations separated by spaces, json, and the body.
 -- Returns one string an event: N new, D duplicate, R revived, followed by the id of the event that counts; U when its nonce came with another body.
 local policies = cjson.decode(ARGV[1])
 local count = tonumber(ARGV[2])
@@ -33,9 +33,9 @@ local function in_window(value, window)
   return value and tonumber(string.match(value, ' (%d+) ')) > now - window and value or nil
 end
 
--- The buckets a mark (`seen`) or nonce of this policy may lie in, looked up once a call: this call's own marks are in `fresh` until its end. The edited window reaches
+-- The buckets in which a mark (`seen`) or a nonce of this policy may lie, looked up once a call: this call's own marks are in `fresh` until its end. The edited window reaches
 -- back through buckets of the earlier size; those expire after two windows, so three are all there can be.
-local function buckets_of(policy, kind)
+local function buckets_of(policy, kind, own)
   policy.buckets = policy.buckets or {}
   if policy.buckets[kind] then return policy.buckets[kind] end
   local keys = {}
@@ -45,7 +45,7 @@ local function buckets_of(policy, kind)
       if call('EXISTS', key) == 1 then keys[#keys + 1] = key end
     end
   end
-  add(policy.windowMs, 1)
+  add(own, 1)
   for _, earlier in ipairs(policy.earlierWindows) do
     if earlier['until'] > now then add(earlier.windowMs, 2) end
   end
@@ -57,7 +57,7 @@ local fresh = {}   -- marks of this call: they are written at its end
 local function find_mark(field, policy)
   local value = fresh[field] or call('HGET', P .. 'live', field)
   if value then return value end
-  for _, key in ipairs(buckets_of(policy, 'seen')) do
+  for _, key in ipairs(buckets_of(policy, 'seen', policy.windowMs)) do
     local found = in_window(call('HGET', key, field), policy.windowMs)
     if found then return found end
   end
@@ -66,17 +66,18 @@ end
 -- A nonce is good for one body. It lies in `nonce:<window>:<number>` as body hash and time, in the bucket of the window in which it came first.
 local used, nonces = {}, {}
 local function is_reused(e, policy)
-  local nonce, hash = string.match(e.nonce, '^ (%S+) (%S+)$')
+  local nonce, hash, window = string.match(e.nonce, '^ (%S+) (%S+) (%d+)$')
+  window = tonumber(window)
   local value = used[nonce]
   if not value then
-    for _, key in ipairs(buckets_of(policy, 'nonce')) do
-      value = in_window(call('HGET', key, nonce), policy.windowMs)
+    for _, key in ipairs(buckets_of(policy, 'nonce', window)) do
+      value = in_window(call('HGET', key, nonce), window)
       if value then break end
     end
   end
   if value then return string.match(value, '^%S+') ~= hash end
   used[nonce] = hash .. ' ' .. stamp .. ' '
-  nonces[#nonces + 1] = { nonce, policy.windowMs }
+  nonces[#nonces + 1] = { nonce, window }
   return false
 end
 
