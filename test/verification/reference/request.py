@@ -36,9 +36,15 @@ class Request:
         return keys
 
     def text_key(self):
-        """What is no secret, or comes in a form of its own."""
+        """What is no secret."""
         secret = self.case["secret"]
+        need(secret)
         return secret[0] if isinstance(secret, list) else secret
+
+    def text_keys(self):
+        """Public keys, as people copy them."""
+        secret = self.case["secret"]
+        return [text.strip() for text in (secret if isinstance(secret, list) else [secret])]
 
     def header(self, name):
         """There, once, and not empty."""

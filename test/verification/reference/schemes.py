@@ -3,7 +3,7 @@
 import hashlib
 import hmac as mac
 
-from strict import Refused, base64_bytes, digits, hex_bytes, member, need, utf8
+from strict import Refused, base64_bytes, hex_bytes, member, need, utf8
 
 SIZES = {"md5": 16, "sha1": 20, "sha256": 32, "sha512": 64}
 
@@ -44,7 +44,7 @@ def plain(*headers, prefix="", encoding="hex", algorithm="sha256", content=None)
     def verify(request):
         keys = request.keys()
         present = [name for name in headers if request.has(name)]
-        need(present)
+        need(present and all(len(request.headers[name]) == 1 for name in present))
 
         def decode(name):
             value = request.header(name)
@@ -134,23 +134,25 @@ def convoy(advanced):
     return verify
 
 
-def primitive(request):
-    plain("x-signature", algorithm=request.extra.get("alg", "sha256"), encoding="HEX")(request)
+def outpost(header, prefix):
+    """The prefix stands once, before the list of signatures. A template of the sender may put something else before it, as `t=…,`."""
 
+    def verify(request):
+        keys, algorithm = request.keys(), request.extra.get("alg", "sha256")
+        items = request.header(header).split(",")
+        first = next((place for place, item in enumerate(items) if item.startswith(prefix)), None)
+        need(first is not None)
+        texts = [items[first][len(prefix) :], *items[first + 1 :]]
+        matches(some(texts, lambda text: decoded(text, "hex", algorithm)), keys, algorithm, request.body)
 
-def outpost(request):
-    keys = request.keys()
-    value = request.header("x-outpost-signature")
-    need(value.startswith("v0="))
-    matches(some(value[3:].split(","), lambda text: decoded(text, "HEX", "sha256")), keys, "sha256", request.body)
+    return verify
 
 
 def hubspot_hash(version):
-    """Not an HMAC: SHA-256 over secret and content."""
+    """Not an HMAC: SHA-256 over secret and content. The header that names the version is not signed, so it decides nothing."""
 
     def verify(request):
         keys = request.keys()
-        need(request.header("x-hubspot-signature-version") == version)
         signature = hex_bytes(request.header("x-hubspot-signature"), 32)
         head = utf8(request.method + request.url) if version == "v2" else b""
         need(any(same(signature, hashlib.sha256(key + head + request.body).digest()) for key in keys))
@@ -206,7 +208,7 @@ HMAC_SCHEMES = {
     "paddle": listed("paddle-signature", "h1=", ";", time="ts=", join=b":", tolerance=5),
     "convoy-simple": convoy(False),
     "convoy-advanced": convoy(True),
-    "hmac-primitive": primitive,
-    "outpost-v0": outpost,
+    "hmac-primitive": outpost("x-signature", ""),
+    "outpost-v0": outpost("x-outpost-signature", "v0="),
     "static-header": token("authorization"),
 }

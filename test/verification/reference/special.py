@@ -2,10 +2,9 @@
 
 import base64
 import hashlib
-import json
 import re
 import zlib
-from urllib.parse import parse_qs, parse_qsl, quote
+from urllib.parse import parse_qsl, quote
 
 from public_keys import (
     der_signature,
@@ -16,8 +15,8 @@ from public_keys import (
     rsa,
     rsa_from_certificate,
 )
-from schemes import digest, matches, plain, same, some
-from strict import Refused, base64_bytes, base64url_bytes, digits, hex_bytes, json_value, member, need, utf8
+from schemes import digest, matches, plain, same
+from strict import Refused, base64_bytes, base64url_bytes, hex_bytes, json_value, member, need, utf8
 
 # ---- Standard Webhooks
 
@@ -124,15 +123,17 @@ def box(request):
     request.check_time(stamp, "rfc3339", 600)
     secrets = request.case["secret"]
     secrets = secrets if isinstance(secrets, list) else [secrets]
-    for name, secret in zip(("box-signature-primary", "box-signature-secondary"), secrets):
-        if not request.has(name) or not secret.strip():
-            continue
-        try:
-            signature = base64_bytes(request.header(name), 32)
-        except Refused:
-            continue
-        if same(signature, digest(secret.encode(), "sha256", request.body, stamp.encode())):
-            return
+    names = ("box-signature-primary", "box-signature-secondary")
+    need(all(len(request.headers.get(name, [])) <= 1 for name in names))
+    for place, secret in enumerate(secrets):
+        for name in names[place : place + 1] or names:  # a third key is a former one of either
+            try:
+                need(secret.strip())
+                signature = base64_bytes(request.header(name), 32)
+                if same(signature, digest(secret.encode(), "sha256", request.body, stamp.encode())):
+                    return
+            except Refused:
+                pass
     raise Refused
 
 
@@ -164,7 +165,7 @@ def adyen_item(request):
     need(items)
     for item in items:
         item = member(item, "NotificationRequestItem", kind=dict)
-        amount = item.get("amount") or {}
+        amount = {} if item.get("amount") is None else member(item, "amount", kind=dict)
         values = [item.get(name) for name in ADYEN_FIELDS]
         values += [amount.get("value"), amount.get("currency"), item.get("eventCode"), item.get("success")]
         signature = base64_bytes(member(item, "additionalData", "hmacSignature"), 32)
@@ -183,7 +184,7 @@ def contentful(request):
     stamp = request.header("x-contentful-timestamp")
     request.check_time(stamp, "ms", 30)
     names = request.header("x-contentful-signed-headers").split(",")
-    need({"x-contentful-timestamp", "x-contentful-signed-headers"} <= set(names))
+    need({"x-contentful-timestamp", "x-contentful-signed-headers"} <= set(names) and len(set(names)) == len(names))
     values = {name: request.header(name).strip() for name in names}
     values["x-contentful-signed-headers"] = ",".join(sorted(values))
     headers = ";".join(f"{name}:{values[name]}" for name in sorted(values))
@@ -214,28 +215,43 @@ def hook0(request):
         names = fields["h"].split(" ")
         values = [request.header(name.lower()).encode("latin-1") for name in names]
         content = b".".join([stamp, fields["h"].encode("latin-1"), b".".join(values), request.body])
-        signature = hex_bytes(fields["v1"], 32)
+        signature = hex_bytes(fields["v1"], 32, any_case=True)
     else:
         content = stamp + b"." + request.body
-        signature = hex_bytes(fields.get("v0", ""), 32)
+        signature = hex_bytes(fields.get("v0", ""), 32, any_case=True)
     matches([signature], request.keys(), "sha256", content)
 
 
 # ---- Public keys
 
 
+def any_of(keys, check):
+    for key in keys:
+        try:
+            return check(key)
+        except Refused:
+            pass
+    raise Refused
+
+
 def discord(request):
     stamp = request.header("x-signature-timestamp")
     request.check_time(stamp, "s", 0)
     signature = hex_bytes(request.header("x-signature-ed25519"), 64, any_case=True)
-    ed25519(hex_bytes(request.text_key(), 32, any_case=True), signature, stamp.encode() + request.body)
+    any_of(
+        request.text_keys(),
+        lambda text: ed25519(hex_bytes(text, 32, any_case=True), signature, stamp.encode() + request.body),
+    )
 
 
 def sendgrid(request):
     stamp = request.header("x-twilio-email-event-webhook-timestamp")
     request.check_time(stamp, "s", 0)
     r, s = der_signature(base64_bytes(request.header("x-twilio-email-event-webhook-signature")))
-    ecdsa_p256(p256_from_spki(base64_bytes(request.text_key())), r, s, stamp.encode() + request.body)
+    any_of(
+        request.text_keys(),
+        lambda text: ecdsa_p256(p256_from_spki(loose_base64(text)), r, s, stamp.encode() + request.body),
+    )
 
 
 def certificate_key(request):
@@ -248,7 +264,7 @@ def certificate_key(request):
 def paypal(request):
     names = ("transmission-id", "transmission-time", "cert-url", "auth-algo", "transmission-sig")
     identity, time, url, algorithm, signature = (request.header("paypal-" + name) for name in names)
-    need(algorithm == "SHA256withRSA" and re.fullmatch(r"https://([a-z0-9-]+\.)*paypal\.com/[!-~]*", url))
+    need(algorithm == "SHA256withRSA" and re.fullmatch(r"https://([a-z0-9-]+\.)*paypal\.com/[A-Za-z0-9/._-]+", url))
     request.check_time(time, "rfc3339", 0)
     content = f"{identity}|{time}|{request.text_key()}|{zlib.crc32(request.body)}".encode("latin-1")
     rsa(certificate_key(request), "sha256", base64_bytes(signature), content)
@@ -267,7 +283,7 @@ def sns(request):
     names = SNS_TYPES.get(member(message, "Type"))
     url = member(message, "SigningCertURL")
     need(algorithm and names)
-    need(re.fullmatch(r"https://sns\.[a-z0-9-]{3,}\.amazonaws\.com(\.cn)?/[!-~]+\.pem", url))
+    need(re.fullmatch(r"https://sns\.[a-z0-9-]{3,}\.amazonaws\.com(\.cn)?/[A-Za-z0-9-]+\.pem", url))
     need(member(message, "TopicArn") == request.text_key())
     request.check_time(member(message, "Timestamp"), "rfc3339", 0)
     content = "".join(f"{n}\n{member(message, n)}\n" for n in names if n != "Subject" or message.get(n) is not None)
@@ -287,7 +303,8 @@ def token_parts(token):
 
 def plaid(request):
     header, claims, signature, signed = token_parts(request.header("plaid-verification"))
-    jwk = json.loads(request.text_key())
+    jwk = json_value(request.text_key().encode())
+    need(isinstance(jwk, dict))
     need(header.get("alg") == "ES256" and header.get("kid") == jwk.get("kid") and len(signature) == 64)
     numbers = (int.from_bytes(half, "big") for half in (signature[:32], signature[32:]))
     ecdsa_p256(p256_from_jwk(jwk), *numbers, signed)
@@ -311,7 +328,8 @@ def mailgun(request):
     body = request.json()
     for field in ("signature", "parent-signature"):
         try:
-            stamp, token, text = (member(body, field, name) for name in ("timestamp", "token", "signature"))
+            token, text = (member(body, field, name) for name in ("token", "signature"))
+            stamp = str(member(body, field, "timestamp", kind=(str, int)))
             request.check_time(stamp, "s", 300)
             return matches([hex_bytes(text, 32)], request.keys(), "sha256", stamp.encode(), utf8(token))
         except Refused:
