@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parseDuration } from "../lib/duration.ts";
 import { presets } from "../verification/presets/index.ts";
+import type { Preset } from "../verification/presets/preset.ts";
 import {
   FOREIGN_ENDPOINT_JITTER,
   FOREIGN_ENDPOINT_SCHEDULE,
@@ -20,6 +21,12 @@ function spec(more: Partial<WebhookRouteSpec> = {}): WebhookRouteSpec {
     destinations: [{ name: "own", serviceRef: { name: "own", port: 80 } }],
     ...more,
   };
+}
+
+function preset(name: string): Preset {
+  const found = presets.get(name);
+  if (found === undefined) throw new Error(`${name} is not there`);
+  return found;
 }
 
 describe("the default retry schedules", () => {
@@ -56,12 +63,52 @@ describe("the default retry schedules", () => {
 describe("resolveSpec", () => {
   test("takes what the provider's preset knows", () => {
     const resolved = resolveSpec(spec(), presets.get("stripe"));
-    expect(resolved.dedupe).toEqual({ window: "72h", weakWindow: "10m", keyFrom: ["json:/id"] });
+    expect(resolved.dedupe).toEqual({
+      window: "72h",
+      weakWindow: "10m",
+      keyFrom: ["json:/id"],
+      withoutId: "Signature",
+    });
     expect(resolved.verification.tolerance).toBe("5m");
     expect(resolveSpec(spec(), presets.get("queue-push"))).toMatchObject({
       response: { status: 204 },
       payload: { format: "JSON" },
     });
+  });
+
+  test("leaves the clock out where the preset does, unless the manifest writes a tolerance", () => {
+    const patient = { ...preset("stripe"), toleranceMs: 0 };
+    expect(resolveSpec(spec(), patient).verification).not.toHaveProperty("tolerance");
+    const written = spec({ verification: { provider: "stripe", tolerance: "1m" } });
+    expect(resolveSpec(written, patient).verification.tolerance).toBe("1m");
+  });
+
+  test("says what stands for a delivery without an id", () => {
+    const withoutId = (verification: WebhookRouteSpec["verification"], known?: Preset) =>
+      resolveSpec(spec({ verification }), known).dedupe.withoutId;
+    expect(withoutId({ hmac: { header: "X-Signature" } })).toBe("Signature");
+    expect(withoutId({ token: { header: "X-Token" } })).toBe("None");
+    expect(withoutId({ none: {} })).toBe("None");
+    expect(withoutId({ provider: "stripe" }, { ...preset("stripe"), withoutId: "None" })).toBe("None");
+  });
+
+  test("compares bodies for as long as the provider repeats them, signatures for a moment", () => {
+    const weakWindow = (withoutId: Preset["withoutId"], more: Partial<WebhookRouteSpec> = {}) =>
+      resolveSpec(spec(more), { ...preset("stripe"), withoutId }).dedupe.weakWindow;
+    expect(weakWindow("Body")).toBe("72h");
+    expect(weakWindow("Body", { dedupe: { window: "2h" } })).toBe("2h");
+    expect(weakWindow("Signature")).toBe("10m");
+  });
+
+  test("writes the parts of a preset's id as a manifest would", () => {
+    const dedupe: Preset["dedupe"] = [
+      { from: "form", name: "MessageSid", signed: true, optional: true },
+      { from: "header", name: "x-id", signed: false },
+    ];
+    expect(resolveSpec(spec(), { ...preset("stripe"), dedupe }).dedupe.keyFrom).toEqual([
+      "form:MessageSid",
+      "header:x-id",
+    ]);
   });
 
   test("fills in everything else", () => {
@@ -109,7 +156,12 @@ describe("resolveSpec", () => {
       }),
       presets.get("stripe"),
     );
-    expect(resolved.dedupe).toEqual({ window: "1h", weakWindow: "1h", keyFrom: ["header:X-Id"] });
+    expect(resolved.dedupe).toEqual({
+      window: "1h",
+      weakWindow: "1h",
+      keyFrom: ["header:X-Id"],
+      withoutId: "Refuse",
+    });
     expect(resolved.limits.rateLimit).toEqual({ requests: 10, burst: 50, per: "1s", by: "Route" });
     expect(resolved.payload).toMatchObject({ format: "JSON", requiredFields: ["run_id"] });
     expect(resolved.response.status).toBe(200);

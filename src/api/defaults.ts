@@ -1,6 +1,6 @@
 import { formatDuration } from "../lib/duration.ts";
 import { DEFAULT_TOLERANCE_MS } from "../verification/config.ts";
-import type { Preset } from "../verification/presets/preset.ts";
+import type { DedupeSource, Preset, WithoutId } from "../verification/presets/preset.ts";
 import type {
   WebhookRouteDelivery,
   WebhookRouteDestination,
@@ -25,6 +25,9 @@ export const FOREIGN_ENDPOINT_JITTER = 0.1;
 
 /** Window of the weak dedupe key, unless `dedupe.window` is written out. */
 export const WEAK_WINDOW = "10m";
+
+/** For how long a sender of whom nothing is known may repeat a delivery, ms. */
+const UNKNOWN_RETRY_MS = 7 * 86_400_000;
 
 /** A retry policy with nothing left open: a schedule or a backoff. */
 export type ResolvedRetry = {
@@ -54,12 +57,18 @@ export interface ResolvedWebhookRouteSpec {
   readonly exposure: Full<Spec["exposure"]>;
   readonly verification: Omit<WebhookRouteVerification, "hmac"> & {
     readonly hmac?: Hmac & Required<Pick<Hmac, "algorithm" | "encoding" | "prefix" | "signedContent">>;
-    readonly tolerance: string;
+    /** Absent: a signed time is not held against the clock. */
+    readonly tolerance?: string;
     readonly publicUrl: string;
   };
   readonly secretRefs: readonly (WebhookRouteSecretRef & { readonly use: NonNullable<WebhookRouteSecretRef["use"]> })[];
   readonly rotation: Full<Spec["rotation"]>;
-  readonly dedupe: Full<Spec["dedupe"]> & { readonly weakWindow: string };
+  readonly dedupe: Full<Spec["dedupe"]> & {
+    /** How long deliveries without an id are compared. */
+    readonly weakWindow: string;
+    /** What counts without an id. `Refuse`: `keyFrom` was written out, and each of its parts must be there. */
+    readonly withoutId: WithoutId | "Refuse";
+  };
   readonly limits: Omit<Full<Spec["limits"]>, "rateLimit"> & {
     readonly rateLimit?: Full<NonNullable<Spec["limits"]>["rateLimit"]>;
   };
@@ -113,8 +122,9 @@ function resolveVerification(
   preset: Preset | undefined,
 ): ResolvedWebhookRouteSpec["verification"] {
   const { hmac, ...rest } = verification;
+  const toleranceMs = preset?.toleranceMs ?? DEFAULT_TOLERANCE_MS;
   return {
-    tolerance: formatDuration(preset?.toleranceMs ?? DEFAULT_TOLERANCE_MS),
+    ...(toleranceMs > 0 && { tolerance: formatDuration(toleranceMs) }),
     publicUrl: `https://${exposure.host}${exposure.path}`,
     ...rest,
     ...(hmac === undefined
@@ -123,12 +133,26 @@ function resolveVerification(
   };
 }
 
-function resolveDedupe({ dedupe }: Spec, preset: Preset | undefined): ResolvedWebhookRouteSpec["dedupe"] {
-  const window = formatDuration(preset?.retryWindowMs ?? 7 * 86_400_000);
-  const keyFrom = (preset?.dedupe ?? []).map((source) =>
-    source.from === "json" ? `json:${source.pointer}` : `${source.from}:${source.name}`,
-  );
-  return { window, keyFrom, weakWindow: dedupe?.window ?? WEAK_WINDOW, ...dedupe };
+function resolveDedupe({ dedupe, verification }: Spec, preset: Preset | undefined): ResolvedWebhookRouteSpec["dedupe"] {
+  const known = preset ?? { retryWindowMs: UNKNOWN_RETRY_MS, dedupe: [], withoutId: withoutPreset(verification) };
+  const { window = formatDuration(known.retryWindowMs), keyFrom } = dedupe ?? {};
+  return {
+    window,
+    keyFrom: keyFrom ?? known.dedupe.map(sourceText),
+    // A signature is as good as new for a moment only; an equal body comes back as long as the provider repeats it.
+    weakWindow: known.withoutId === "Body" ? window : (dedupe?.window ?? WEAK_WINDOW),
+    withoutId: keyFrom === undefined ? known.withoutId : "Refuse",
+  };
+}
+
+/** Two requests that carry the same token are not the same request. */
+function withoutPreset({ hmac, provider }: WebhookRouteVerification): WithoutId {
+  return hmac === undefined && provider === undefined ? "None" : "Signature";
+}
+
+/** A part of a delivery's id as `keyFrom` writes it. */
+function sourceText(source: DedupeSource): string {
+  return source.from === "json" ? `json:${source.pointer}` : `${source.from}:${source.name}`;
 }
 
 function resolveLimits(limits: Spec["limits"]): ResolvedWebhookRouteSpec["limits"] {

@@ -1,12 +1,10 @@
 import { fieldOf } from "../lib/record.ts";
 import { type Problem, joinPath } from "./problem.ts";
 
-/** A field (or one of its values) whose function is not built yet. */
+/** A field whose function is not built yet. */
 interface Gap {
   /** Steps from the object's root; `*` is any element of a list. */
   readonly path: readonly string[];
-  /** Values that work already. Absent: none does. */
-  readonly built?: readonly unknown[];
   readonly remedy: string;
 }
 
@@ -18,34 +16,26 @@ export const GAPS: readonly Gap[] = [
   { path: ["spec", "destinationSelector"], remedy: "list destinations with serviceRef or url" },
   { path: ["spec", "destinations", "*", "destinationRef"], remedy: "use url or serviceRef" },
   { path: ["spec", "destinations", "*", "cleanup"], remedy: "use url or serviceRef" },
-  { path: ["spec", "verification", "parameters"], remedy: "remove them: no provider has any yet" },
-  {
-    path: ["spec", "secretRefs", "*", "use"],
-    built: ["Signing"],
-    remedy: "remove the entry: no provider needs it yet",
-  },
-  { path: ["spec", "limits", "rateLimit", "by"], built: ["Route"], remedy: "use by: Route" },
   { path: ["spec", "delivery", "proxy"], remedy: "remove it: deliveries go out directly" },
 ];
 
 /** Problems for all fields of an object that ask for something not built yet. */
 export function checkImplemented(object: unknown, gaps: readonly Gap[] = GAPS): Problem[] {
-  return gaps.flatMap(({ path, built, remedy }) =>
-    find(object, path, "")
-      .filter(({ value }) => built?.includes(value) !== true)
-      .map(({ at, value }) => ({
-        path: at,
-        message: `${built === undefined ? "this field" : `the value ${JSON.stringify(value)}`} is not implemented yet`,
-        remedy,
-        source: "notImplemented" as const,
-        severity: "error" as const,
-      })),
+  return gaps.flatMap(({ path, remedy }) =>
+    find(object, path, "").map((at) => ({
+      path: at,
+      message: "this field is not implemented yet",
+      remedy,
+      source: "notImplemented" as const,
+      severity: "error" as const,
+    })),
   );
 }
 
-function find(value: unknown, [step, ...rest]: readonly string[], at: string): { at: string; value: unknown }[] {
+/** Where the field is set. */
+function find(value: unknown, [step, ...rest]: readonly string[], at: string): string[] {
   if (value === undefined || value === null) return [];
-  if (step === undefined) return [{ at, value }];
+  if (step === undefined) return [at];
   if (step === "*") {
     return Array.isArray(value) ? value.flatMap((item, index) => find(item, rest, joinPath(at, index))) : [];
   }

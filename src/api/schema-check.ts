@@ -20,7 +20,9 @@ const UNKNOWN_FIELD_REMEDIES: Readonly<Record<string, string>> = {
 const PATTERN_REMEDIES: readonly { readonly pattern: RegExp; readonly remedy: string }[] = [
   { pattern: /\(ms\|s\|m\|h\)/, remedy: "write a number and a unit (ms, s, m, h), for example 30s or 24h" },
   { pattern: /^\^\/\[A-Za-z0-9/, remedy: "begin with / and leave out query, fragment and percent-encoding" },
+  { pattern: /^\^https\?:\/\/\(\[/, remedy: "write an absolute URL without a fragment" },
   { pattern: /^\^https\?:/, remedy: "write an absolute URL without user, password and fragment" },
+  { pattern: /\|form:/, remedy: "write header:NAME, json:/pointer or form:NAME" },
   { pattern: /^\^\(header:/, remedy: "write header:NAME or json:/pointer" },
   { pattern: /\{0,61\}/, remedy: "write a host name in lower case, without a port" },
 ];

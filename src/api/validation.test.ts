@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { presets } from "../verification/presets/index.ts";
 import { type CelRule, crdSchema, type StructuralSchema } from "./crd.ts";
 import { checkStructure, validateRoute } from "./validation.ts";
 
@@ -141,7 +140,7 @@ describe("validateRoute", () => {
       ["spec.exposure.host", "write a host name in lower case, without a port"],
       ["spec.exposure.path", "begin with / and leave out query, fragment and percent-encoding"],
       ["spec.dedupe.window", "write a number and a unit (ms, s, m, h), for example 30s or 24h"],
-      ["spec.dedupe.keyFrom[0]", "write header:NAME or json:/pointer"],
+      ["spec.dedupe.keyFrom[0]", "write header:NAME, json:/pointer or form:NAME"],
     ]);
   });
 
@@ -155,10 +154,13 @@ describe("validateRoute", () => {
     ]);
   });
 
-  test("lists the known providers when it meets another", () => {
-    const object = minimal() as { spec: Record<string, unknown> };
-    const { problems } = validateRoute({ ...object, spec: { ...object.spec, verification: { provider: "acme" } } });
-    expect(problems[0]?.remedy).toContain(`use one of ${[...presets.keys()].join(", ")}`);
+  test("says which provider was meant, or where they are listed", () => {
+    const remedyOf = (provider: string) => {
+      const object = minimal() as { spec: Record<string, unknown> };
+      return validateRoute({ ...object, spec: { ...object.spec, verification: { provider } } }).problems[0]?.remedy;
+    };
+    expect(remedyOf("githob")).toBe("did you mean github?");
+    expect(remedyOf("acme-deliveries")).toContain("davit providers lists those that are known");
   });
 
   test.each([
@@ -166,6 +168,7 @@ describe("validateRoute", () => {
     [{ provider: "stripe" }, { rotation: { overlap: "1h" } }, ["spec.rotation.overlap"]],
     [{ token: { header: "X-Token" } }, {}, ["spec.dedupe.keyFrom"]],
     [{ hmac: { header: "X-Signature" } }, {}, ["spec.dedupe.keyFrom"]],
+    [{ provider: "github" }, { limits: { rateLimit: { requests: 1, by: "SourceIP" } } }, ["spec.limits.rateLimit.by"]],
     [
       { token: { header: "X-Token" } },
       { dedupe: { keyFrom: ["json:/id"] }, secretRefs: [{ name: "a", key: "b", keyId: "k" }] },

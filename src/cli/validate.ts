@@ -52,6 +52,10 @@ function keyWarnings({ routes, secrets }: Manifests): ManifestProblem[] {
 }
 
 function effectiveYaml({ namespace, name, spec }: RouteManifest): string {
-  const title = `# ${namespace}/${name} with every default filled in; each destination shows its own delivery`;
+  const isClockLeftOut = spec.verification.tolerance === undefined;
+  const clock = isClockLeftOut
+    ? "\n# verification: without a tolerance the sender's time is not held against the clock"
+    : "";
+  const title = `# ${namespace}/${name} with every default filled in; each destination shows its own delivery${clock}`;
   return `---\n${title}\n${stringify({ spec }, { aliasDuplicateObjects: false })}`;
 }

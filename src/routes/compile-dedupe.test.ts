@@ -1,9 +1,17 @@
 import { describe, expect, test } from "vitest";
 import type { WebhookRouteSpec } from "../api/generated/webhook-route.ts";
+import { presets } from "../verification/presets/index.ts";
+import type { Preset } from "../verification/presets/preset.ts";
 import { entryOf, routeOf, secretsOf } from "./testing.ts";
 
 const HOUR = 3_600_000;
 const secrets = secretsOf({ github: { secret: "s" } });
+
+function preset(name: string): Preset {
+  const found = presets.get(name);
+  if (found === undefined) throw new Error(`${name} is not there`);
+  return found;
+}
 
 function dedupeOf(spec: Partial<WebhookRouteSpec>) {
   return entryOf({ route: routeOf(spec), secrets }).dedupe;
@@ -20,6 +28,33 @@ describe("the parts of a delivery's id", () => {
     expect(dedupeOf({ verification: { provider: "queue-push" } }).sources).toEqual([
       { from: "header", name: "x-delivery-id", signed: false },
     ]);
+  });
+
+  test("of a preset are taken as they are: what may be missing, forms, and what the signature covers", () => {
+    const sources = [
+      { from: "form", name: "MessageSid", signed: true, optional: true },
+      { from: "header", name: "x-retry", signed: false },
+    ] as const;
+    const github = { ...preset("github"), dedupe: sources, withoutId: "Body" } as const;
+    const compiled = entryOf({ route: routeOf(), secrets, presets: new Map([["github", github]]) }).dedupe;
+    expect(compiled).toMatchObject({ sources, withoutId: "Body", disabled: false, weakWindowMs: 72 * HOUR });
+  });
+
+  test("must all be there once they are written out", () => {
+    const dedupe = { keyFrom: ["form:MessageSid", "json:/id"] };
+    expect(dedupeOf({ verification: { provider: "stripe" }, dedupe })).toMatchObject({
+      sources: [
+        { from: "form", name: "MessageSid", signed: true },
+        { from: "json", pointer: "/id", signed: true },
+      ],
+      withoutId: "Refuse",
+    });
+  });
+
+  test("are none, and nothing else counts, where the provider says that equal bodies are different events", () => {
+    const github = { ...preset("github"), dedupe: [], withoutId: "None" } as const;
+    const compiled = entryOf({ route: routeOf(), secrets, presets: new Map([["github", github]]) }).dedupe;
+    expect(compiled).toMatchObject({ sources: [], withoutId: "None", disabled: true });
   });
 
   test("count as signed when the signed content names them", () => {
@@ -44,9 +79,14 @@ describe("the parts of a delivery's id", () => {
     expect(dedupeOf({ verification: { hmac: { header: "X-Signature" } } })).toMatchObject({
       sources: [],
       disabled: false,
+      withoutId: "Signature",
       weakWindowMs: 600_000,
     });
-    expect(dedupeOf({ verification: { token: { header: "X-Token" } } })).toMatchObject({ sources: [], disabled: true });
+    expect(dedupeOf({ verification: { token: { header: "X-Token" } } })).toMatchObject({
+      sources: [],
+      disabled: true,
+      withoutId: "None",
+    });
   });
 });
 

@@ -2,7 +2,7 @@ import type { ResolvedWebhookRouteSpec } from "../api/defaults.ts";
 import { verifierConfig } from "../api/verifier-config.ts";
 import { parseDuration } from "../lib/duration.ts";
 import { isSigned } from "../verification/verifier.ts";
-import type { DedupeSource } from "../verification/presets/preset.ts";
+import type { DedupeSource, Preset } from "../verification/presets/preset.ts";
 import type { RouteEntry } from "./entry.ts";
 
 type Dedupe = RouteEntry["dedupe"];
@@ -10,18 +10,28 @@ type Dedupe = RouteEntry["dedupe"];
 /** Earlier windows that are still looked into; marks in older ones have run out, or two edits within a window came together. */
 const MAX_EARLIER_WINDOWS = 2;
 
-/** How a route tells a repeated delivery, with the windows of earlier specs for as long as their marks can matter. */
-export function compileDedupe(spec: ResolvedWebhookRouteSpec, published: Dedupe | undefined, now: number): Dedupe {
-  const sources = compileSources(spec);
+/**
+ * How a route tells a repeated delivery, with the windows of earlier specs for as long as their marks can matter.
+ *
+ * @param preset the one that `verification.provider` names: its parts of the id hold as they are, unless `keyFrom` was written out
+ */
+export function compileDedupe(
+  spec: ResolvedWebhookRouteSpec,
+  preset: Preset | undefined,
+  published: Dedupe | undefined,
+  now: number,
+): Dedupe {
+  const { withoutId } = spec.dedupe;
+  const sources = withoutId === "Refuse" ? compileSources(spec) : (preset?.dedupe ?? []);
   const windowMs = parseDuration(spec.dedupe.window);
   const weakWindowMs = parseDuration(spec.dedupe.weakWindow);
-  const { type } = verifierConfig(spec);
   return {
     windowMs,
     weakWindowMs,
     sources,
-    disabled: sources.length === 0 && type !== "hmac" && type !== "provider",
+    disabled: sources.length === 0 && withoutId === "None",
     earlierWindows: earlierWindows(sources.length > 0 ? windowMs : weakWindowMs, published, now),
+    withoutId,
   };
 }
 
@@ -29,10 +39,16 @@ function compileSources(spec: ResolvedWebhookRouteSpec): DedupeSource[] {
   const config = verifierConfig(spec);
   const parts = spec.dedupe.keyFrom.map((part) => ({ kind: part.slice(0, part.indexOf(":")), rest: afterColon(part) }));
   const idHeader = parts.find((part) => part.kind === "header")?.rest.toLowerCase();
+  const options = {
+    ...(idHeader !== undefined && { idHeader }),
+    ...(spec.verification.parameters && { parameters: spec.verification.parameters }),
+  };
+  const isBodySigned = isSigned(config, "body", options);
   return parts.map(({ kind, rest }) => {
-    if (kind === "json") return { from: "json", pointer: rest, signed: isSigned(config, "body") };
+    if (kind === "json") return { from: "json", pointer: rest, signed: isBodySigned };
+    if (kind === "form") return { from: "form", name: rest, signed: isBodySigned };
     const name = rest.toLowerCase();
-    return { from: "header", name, signed: isSigned(config, { header: name }, idHeader) };
+    return { from: "header", name, signed: isSigned(config, { header: name }, options) };
   });
 }
 

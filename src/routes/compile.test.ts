@@ -52,6 +52,7 @@ describe("compile", () => {
         earlierWindows: [],
         sources: [{ from: "header", name: "x-github-delivery", signed: false }],
         disabled: false,
+        withoutId: "Signature",
       },
       limits: { maxBodyBytes: 262_144, maxInFlightPerPod: 1_000, maxBacklog: 1_000_000 },
       payload: { format: "Any", requiredFields: [], eventTypeFrom: "header:x-github-event" },

@@ -5,6 +5,7 @@ import type { Problem } from "../api/problem.ts";
 import { type Validation, validateRoute } from "../api/validation.ts";
 import { verifierConfig } from "../api/verifier-config.ts";
 import { parseDuration } from "../lib/duration.ts";
+import { presets as knownPresets } from "../verification/presets/index.ts";
 import type { Preset } from "../verification/presets/preset.ts";
 import { compileDedupe } from "./compile-dedupe.ts";
 import type { DestinationEntry, RetryPolicy, RingKey, RouteEntry } from "./entry.ts";
@@ -121,11 +122,11 @@ function buildEntry(
     suspend: spec.suspend,
     verification: verifierConfig(spec),
     publicUrl: spec.verification.publicUrl,
-    toleranceMs: parseDuration(spec.verification.tolerance),
+    toleranceMs: parseDuration(spec.verification.tolerance ?? "0s"),
     allowedSourceRanges: spec.verification.allowedSourceRanges ?? [],
     parameters: spec.verification.parameters ?? {},
     keys: keys.ring.keys,
-    dedupe: compileDedupe(spec, published?.dedupe, input.now),
+    dedupe: compileDedupe(spec, presetOf(input, spec), published?.dedupe, input.now),
     limits: compileLimits(spec.limits),
     payload: spec.payload,
     response: spec.response,
@@ -139,6 +140,10 @@ function buildEntry(
     worker: compileWorker(spec.worker?.dedicated),
     destinations: spec.destinations.map((destination) => compileDestination(destination, id, input, keys.signing)),
   };
+}
+
+function presetOf({ presets = knownPresets }: CompileInput, spec: ResolvedWebhookRouteSpec): Preset | undefined {
+  return presets.get(spec.verification.provider ?? "");
 }
 
 function compileWorker(dedicated: NonNullable<ResolvedWebhookRouteSpec["worker"]>["dedicated"]): RouteEntry["worker"] {

@@ -128,6 +128,43 @@ describe("advanceRing", () => {
   });
 });
 
+describe("keys of different use", () => {
+  test("take no place from each other, signing keys first", () => {
+    const token = (value: string) => current(value, { use: "VerifyToken" });
+    let ring: readonly RingKey[] = [];
+    for (const [index, value] of ["a", "b", "c", "d", "e", "f"].entries()) {
+      ring = advance(ring, [token("t"), current(value), current("c", { use: "ApiCredential" })], index).keys;
+    }
+    expect(ring.map(({ use, state }) => `${use} ${state}`)).toEqual([
+      "Signing current",
+      ...Array.from({ length: 4 }, () => "Signing previous"),
+      "VerifyToken current",
+      "ApiCredential current",
+    ]);
+  });
+
+  test("rotate apart: only a signing key's overlap is a rotation, and each is looked at again when it ends", () => {
+    const token = (value: string) => current(value, { use: "VerifyToken" });
+    const ring = advance([], [current("a"), token("t")], 0).keys;
+    const rotated = advance(ring, [current("a"), token("u")], HOUR);
+    expect(rotated.keys.map(({ use, state }) => `${use} ${state}`)).toEqual([
+      "Signing current",
+      "VerifyToken current",
+      "VerifyToken previous",
+    ]);
+    expect(rotated.overlapEndsAt).toBeUndefined();
+    expect(rotated.nextChangeAt).toBeGreaterThan(HOUR);
+  });
+
+  test("stand in the order of the manifest within a state, for senders whose keys have an order", () => {
+    const listed = [current("p"), current("q", { state: "previous" }), current("r", { state: "previous" })];
+    const { keys } = advance(advance([], listed, 0).keys, listed, HOUR);
+    expect(shape(keys)).toEqual(["p:current", "q:previous", "r:previous"]);
+    const swapped = [current("r"), current("q", { state: "previous" }), current("p", { state: "previous" })];
+    expect(shape(advance(keys, swapped, 2 * HOUR).keys)).toEqual(["r:current", "q:previous", "p:previous"]);
+  });
+});
+
 describe("revokePrevious", () => {
   test("ends what is left of the overlap at once", () => {
     const rotated = advance(advance([], [current("a")], 0).keys, [current("b")], HOUR).keys;
@@ -190,7 +227,7 @@ describe("the ring, whatever happens to the Secret", () => {
     );
   });
 
-  test("is the same after a second look, holds no value twice and never more than five keys", () => {
+  test("is the same after a second look, holds no value twice and never more than five keys of a use", () => {
     const observed = fc.array(
       fc.record({
         value: fc.constantFrom("a", "b", "c", "d", "e", "f", "g").map((text) => Buffer.from(text)),
@@ -207,7 +244,9 @@ describe("the ring, whatever happens to the Secret", () => {
           now += pause;
           ring = advance(ring, keys, now, OVERLAP).keys;
           expect(advance(ring, keys, now, OVERLAP).keys).toEqual(ring);
-          expect(ring.length).toBeLessThanOrEqual(MAX_RING_KEYS);
+          for (const use of ["Signing", "VerifyToken"]) {
+            expect(ring.filter((key) => key.use === use).length).toBeLessThanOrEqual(MAX_RING_KEYS);
+          }
           expect(new Set(ring.map((key) => `${key.use} ${key.value}`)).size).toBe(ring.length);
           expect(ring.every((key) => key.notAfter === undefined || key.notAfter > now)).toBe(true);
         }

@@ -1,9 +1,12 @@
 import { createHmac } from "node:crypto";
-import type { KeyState } from "../verification/types.ts";
+import type { KeyState, KeyUse } from "../verification/types.ts";
 import type { RingKey } from "./entry.ts";
 
-/** Most keys a ring may hold. */
+/** Most keys of one use that a ring may hold. */
 export const MAX_RING_KEYS = 5;
+
+/** In this order they stand in a ring. What is for one use never takes the place of another's, and is never taken for it. */
+const USES: readonly KeyUse[] = ["Signing", "VerifyToken", "ApiCredential"];
 
 /** A key as the manifests have it now. Values have lost their line end already, and are not empty. */
 export interface ObservedKey {
@@ -25,9 +28,9 @@ export interface RingOptions {
 }
 
 export interface RingChange {
-  /** Current first, then next, then previous with the newest first. At most {@link MAX_RING_KEYS}. */
+  /** Signing keys first; of each use current first, then next, then previous with the newest first. At most {@link MAX_RING_KEYS} of a use. */
   readonly keys: readonly RingKey[];
-  /** Unix ms at which the last previous key ends. Absent: no rotation is in progress. */
+  /** Unix ms at which the last previous signing key ends. Absent: no rotation is in progress. */
   readonly overlapEndsAt?: number;
   /** Unix ms at which the ring must be looked at again. */
   readonly nextChangeAt?: number;
@@ -67,7 +70,9 @@ export function advanceRing(
     .filter((key) => !present.has(identity(key)))
     .map((key) => ({ key: depart(key, options), rank: OVERLAPPING_RANK }));
   const alive = [...present.values(), ...departed].filter(({ key }) => !isOver(key, options.now)).toSorted(byRank);
-  const keys = alive.slice(0, MAX_RING_KEYS).map(({ key }) => key);
+  const keys = USES.flatMap((use) => alive.filter(({ key }) => key.use === use).slice(0, MAX_RING_KEYS)).map(
+    ({ key }) => key,
+  );
   return { keys, ...ends(keys), tooManyChanges: alive.length > keys.length };
 }
 
@@ -124,7 +129,8 @@ function byRank(a: Candidate, b: Candidate): number {
 
 function ends(keys: readonly RingKey[]): Pick<RingChange, "overlapEndsAt" | "nextChangeAt"> {
   const all = keys.flatMap((key) => key.notAfter ?? []);
-  const previous = keys.flatMap((key) => (key.state === "previous" ? (key.notAfter ?? []) : []));
+  const signing = keys.filter(({ use, state }) => use === "Signing" && state === "previous");
+  const previous = signing.flatMap(({ notAfter }) => notAfter ?? []);
   return {
     ...(previous.length === 0 ? {} : { overlapEndsAt: Math.max(...previous) }),
     ...(all.length === 0 ? {} : { nextChangeAt: Math.min(...all) }),

@@ -22,7 +22,7 @@ describe("a publication", () => {
     expect(reading).toEqual({
       ok: true,
       publication: {
-        schema: 1,
+        schema: 2,
         minReader: 1,
         seq: 43,
         released: { namespace, name, host, path, releasedAt: 1_000 },
@@ -37,6 +37,24 @@ describe("a publication", () => {
     expect(reading).toMatchObject({ ok: true, publication: { released: { deletionPolicy: "Purge" } } });
     // Absent, so that no route is published anew for a field that says what was so before.
     expect(entryOf()).not.toHaveProperty("deletionPolicy");
+  });
+
+  it("is kept from readers that would look for its id in the wrong place", () => {
+    const of = (keyFrom: string[]) => published(entryOf({ ...inputOf(), route: routeOf({ dedupe: { keyFrom } }) }));
+    expect(of(["header:X-Id"]).minReader).toBe(1);
+    expect(of(["header:X-Id", "form:MessageSid"]).minReader).toBe(2);
+    const optional = {
+      ...entry,
+      dedupe: { ...entry.dedupe, sources: [{ from: "json", pointer: "/id", signed: true, optional: true }] },
+    } as const;
+    expect(published(optional).minReader).toBe(2);
+    expect(readPublication(JSON.stringify(published(optional)))).toMatchObject({ ok: true });
+  });
+
+  it("of an older controller, which says less, is read all the same", () => {
+    const { withoutId: _, ...dedupe } = entry.dedupe;
+    const older = { schema: 1, minReader: 1, seq: 42, entry: { ...entry, dedupe } };
+    expect(readPublication(JSON.stringify(older))).toMatchObject({ ok: true, publication: { entry: { dedupe } } });
   });
 
   it("carries the keys of what comes in and none of what goes out", () => {
@@ -79,18 +97,18 @@ describe("readPublication", () => {
   });
 
   it("calls too new what needs a newer reader, whatever else is in it", () => {
-    expect(readPublication(broken({ minReader: 2, entry: { host: "h.example", path: "/p" } }))).toMatchObject({
+    expect(readPublication(broken({ minReader: 3, entry: { host: "h.example", path: "/p" } }))).toMatchObject({
       ok: false,
       code: "TooNew",
       message: expect.stringContaining("upgrade the gateways") as string,
       seq: 42,
       place: { host: "h.example", path: "/p" },
     });
-    expect(readPublication(brokenEntry({ minReader: 2, methods: "new" }))).toMatchObject({ ok: false, code: "TooNew" });
+    expect(readPublication(brokenEntry({ minReader: 3, methods: "new" }))).toMatchObject({ ok: false, code: "TooNew" });
   });
 
   it("takes what a newer version wrote for readers of this one, with fields it does not know", () => {
-    expect(readPublication(broken({ schema: 2, entry: { ...entry, novelty: true } }))).toMatchObject({ ok: true });
+    expect(readPublication(broken({ schema: 3, entry: { ...entry, novelty: true } }))).toMatchObject({ ok: true });
   });
 
   it("tells stamp and place of a broken entry as far as they can be read, and nothing of its values", () => {

@@ -4,8 +4,8 @@ import { entryProblem } from "./entry-check.ts";
 import type { RouteEntry } from "./entry.ts";
 import { withSigningKeys } from "./signing-keys.ts";
 
-/** Newest schema of a publication that this version reads and the one it writes. */
-export const PUBLICATION_SCHEMA = 1;
+/** Newest schema of a publication that this version reads and the one it writes. 2: ids from form fields, and ids of which a part may be missing. */
+export const PUBLICATION_SCHEMA = 2;
 
 /** Key of an entry Secret's `data` that holds the publication as JSON. */
 export const PUBLICATION_KEY = "entry.json";
@@ -23,7 +23,13 @@ export type ReleasedPlace = Required<Claim> & Pick<RouteEntry, "deletionPolicy">
 
 /** A publication as a gateway may have it: outgoing signing keys are none of its business. */
 export function published(entry: RouteEntry): Publication {
-  return { schema: PUBLICATION_SCHEMA, minReader: 1, seq: entry.seq, entry: withSigningKeys(entry, []) };
+  const { seq } = entry;
+  return { schema: PUBLICATION_SCHEMA, minReader: readerOf(entry), seq, entry: withSigningKeys(entry, []) };
+}
+
+/** Oldest reader that understands it. Reader 1 would take a form field for a header, and refuse every request. */
+function readerOf({ dedupe }: RouteEntry): 1 | 2 {
+  return dedupe.sources.some(({ from, optional }) => from === "form" || optional === true) ? 2 : 1;
 }
 
 /** What a deleted route leaves behind: the claim on its place, and what is to become of its events. */

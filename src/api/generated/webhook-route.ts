@@ -58,7 +58,7 @@ export interface WebhookRouteSpec {
   };
   verification: WebhookRouteVerification;
   /**
-   * Keys, current first. A changed value stays valid for rotation.overlap.
+   * Keys, current first for each use. A changed value stays valid for rotation.overlap. May be absent where a provider needs none.
    *
    * @minItems 1
    * @maxItems 5
@@ -76,7 +76,7 @@ export interface WebhookRouteSpec {
      */
     window?: string;
     /**
-     * Parts of the delivery's id: header:NAME or json:/pointer (RFC 6901). Default: the preset's.
+     * Parts of the delivery's id, all of which must be there: header:NAME, json:/pointer (RFC 6901) or form:NAME. Default: the preset's.
      *
      * @minItems 1
      * @maxItems 4
@@ -343,7 +343,7 @@ export interface WebhookRouteVerification {
    */
   tolerance?: string;
   /**
-   * The URL the sender signs, where a scheme signs it. Default: https, host and path of exposure.
+   * The URL as it is set up at the sender, query and user information included: signed by some. Default: https, host and path of exposure.
    */
   publicUrl?: string;
   /**
@@ -354,7 +354,7 @@ export interface WebhookRouteVerification {
    */
   allowedSourceRanges?: string[];
   /**
-   * Settings of a preset, named by it.
+   * Settings of a preset, named by it, see `davit providers`.
    */
   parameters?: {
     [k: string]: string;
@@ -378,7 +378,7 @@ export interface WebhookRouteSecretRef {
    */
   notAfter?: string;
   /**
-   * Default: Signing.
+   * Signing keys verify requests; a VerifyToken is compared when the provider asks who is there; an ApiCredential fetches its public keys. Default: Signing.
    */
   use?: "Signing" | "VerifyToken" | "ApiCredential";
 }

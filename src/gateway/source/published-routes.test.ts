@@ -64,7 +64,7 @@ describe("PublishedRoutes", () => {
     const routes = routesOf(route("a", 1), route("b", 2), route("c", 3));
     routes.take(NOW);
     routes.observe("a", "bm8gSlNPTg==");
-    routes.observe("b", encode({ ...published(route("b", 5)), minReader: 2 }));
+    routes.observe("b", encode({ ...published(route("b", 5)), minReader: 99 }));
     routes.observe("c", encode(published(route("c", 6, { suspend: "broken" as never }))));
     expect(routes.take(NOW)).toEqual({ put: [], gone: [], vanished: [] });
     expect(Object.fromEntries([...routes.rejected].map(([name, { code, seq }]) => [name, [code, seq]]))).toEqual({
@@ -86,7 +86,7 @@ describe("PublishedRoutes", () => {
 
   it("keeps the place of a route that it never could serve unavailable, until its Secret is gone", () => {
     const routes = routesOf();
-    routes.observe("new", encode({ ...published(route("new", 5)), minReader: 2 }));
+    routes.observe("new", encode({ ...published(route("new", 5)), minReader: 99 }));
     expect(routes.take(NOW).vanished).toEqual([{ host: HOST, path: "/new", since: Infinity }]);
     expect(routes.take(NOW).vanished).toEqual([]);
     routes.remove("new");
