@@ -14,6 +14,7 @@ import { WorkQueue } from "../../runtime/work-queue.ts";
 import { Children } from "./children/children.ts";
 import { HostReconciler } from "./exposure/host-reconciler.ts";
 import { hostKey } from "./exposure/ingress.ts";
+import { GatewayObservations } from "./observing/gateway-observations.ts";
 import { connectWatches } from "./watching/mappings.ts";
 import type { Observations, Operator } from "./operator.ts";
 import { Publications } from "./publishing/publications.ts";
@@ -192,6 +193,7 @@ export class WebhookRouteControllers {
       rings: new SigningRings({ secrets, instance: config.instance }),
       ringWatch: this.watches.rings,
       gateways: new ServingGateways(clock),
+      seen: new GatewayObservations(clock),
       children: new Children({ client, caches: this.watches.children, logger }),
       releaseKey: () => this.#releaseKey ?? Buffer.alloc(0),
       enqueue: {

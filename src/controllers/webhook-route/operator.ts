@@ -6,6 +6,7 @@ import type { KubeObject, Live } from "../../kube/objects.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../observability/logger.ts";
 import type { Children } from "./children/children.ts";
+import type { GatewayObservations } from "./observing/gateway-observations.ts";
 import type { KindCache } from "./watching/kind-cache.ts";
 import type { Publications } from "./publishing/publications.ts";
 import type { Publisher } from "./publishing/publisher.ts";
@@ -33,9 +34,7 @@ export interface Enqueue {
 /** What other processes know of a route: all optional, a controller works without. */
 export interface Observations {
   /** Backlog, circuits and so on of a route by its key, as far as they are known. */
-  of(
-    route: string,
-  ): Pick<RouteStatusInput, "queue" | "backlog" | "circuits" | "isVerificationFailing" | "isAckBudgetAtRisk">;
+  of(route: string): Pick<RouteStatusInput, "queue" | "backlog" | "circuits">;
 }
 
 /** What the controllers of WebhookRoutes share: what is known of the cluster, and the ways to change it. */
@@ -64,6 +63,8 @@ export interface Operator {
   /** What the API server refused of the objects of a host: `hostKey` → `kind/namespace` → its words. */
   readonly refusedExposures: Map<string, ReadonlyMap<string, string>>;
   readonly observations: Observations;
+  /** What the gateways saw of requests. */
+  readonly seen: GatewayObservations;
   /** Removes the tickets of workers of one route, by its key, once they are gone. Absent: they stay. */
   readonly retireQueue?: ((namespace: string, route: string) => Promise<void>) | undefined;
   /** Only with Redis users `Provisioned`. */

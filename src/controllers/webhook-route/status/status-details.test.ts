@@ -18,6 +18,16 @@ describe("keys", () => {
     });
   });
 
+  it("are those that verify: a token or credential beside them is none of a rotation", () => {
+    const key = { id: "0123abcd", state: "current", since: NOW } as const;
+    const keys = [
+      { ...key, use: "Signing" },
+      { ...key, id: "89ab0123", use: "VerifyToken" },
+    ] as const;
+    expect(rotationStatus(keys, undefined)?.keys?.map(({ id }) => id)).toEqual(["0123abcd"]);
+    expect(rotationStatus([{ ...key, use: "ApiCredential" }], undefined)).toBeUndefined();
+  });
+
   it("are left out where there are none", () => {
     expect(rotationStatus([], { tooManyChanges: false })).toBeUndefined();
   });

@@ -8,15 +8,16 @@ type Destinations = NonNullable<WebhookRouteStatus["destinations"]>;
 
 const KEY_STATES = { current: "Current", previous: "Previous", next: "Next" } as const;
 
-/** The keys of a route by their ids, which tell nothing about their values. */
+/** The signing keys of a route by their ids, which tell nothing about their values. */
 export function rotationStatus(
   keys: readonly Omit<RingKey, "value">[],
   rotation: RouteStatusInput["rotation"],
 ): Rotation | undefined {
-  if (keys.length === 0) return undefined;
+  const signing = keys.filter(({ use }) => use === "Signing");
+  if (signing.length === 0) return undefined;
   const overlapEndsAt = rotation?.overlapEndsAt;
   return {
-    keys: keys.map(({ id, since, notAfter, state }) => ({
+    keys: signing.map(({ id, since, notAfter, state }) => ({
       id,
       since: timestamp(since),
       ...(notAfter !== undefined && { notAfter: timestamp(notAfter) }),

@@ -93,8 +93,24 @@ describe("Events", () => {
     ]);
   });
 
-  it.each(["VerificationFailing", "AckBudgetAtRisk", "DedupeKeyWeak"])("warn of %s", (type) => {
-    expect(show(undefined, statusOf({ [type]: ["True", "Why"] }))).toEqual(["Warning Why"]);
-    expect(show(statusOf({ [type]: ["True", "Why"] }), statusOf({ [type]: ["False", "AsExpected"] }))).toEqual([]);
+  it("warn of a dedupe key that is weak", () => {
+    const weak = statusOf({ DedupeKeyWeak: ["True", "NoStableId"] });
+    expect(show(undefined, weak)).toEqual(["Warning NoStableId"]);
+    expect(show(weak, statusOf({ DedupeKeyWeak: ["False", "AsExpected"] }))).toEqual([]);
+  });
+
+  it("tell once that verification fails or answers are slow, and once that it is over", () => {
+    const state = (failing: State, slow: State) =>
+      statusOf({
+        VerificationFailing: [failing, failing === "True" ? "SignaturesRefused" : "AsExpected"],
+        AckBudgetAtRisk: [slow, slow === "True" ? "SlowAnswers" : "AsExpected"],
+      });
+    expect(show(RUNNING, state("True", "True"))).toEqual(["Warning SignaturesRefused", "Warning SlowAnswers"]);
+    expect(show(state("True", "True"), state("True", "True"))).toEqual([]);
+    expect(show(state("True", "True"), state("False", "False"))).toEqual([
+      "Normal VerificationRecovered",
+      "Normal AnswersRecovered",
+    ]);
+    expect(show(state("False", "False"), state("False", "False"))).toEqual([]);
   });
 });

@@ -46,7 +46,23 @@ const EDGES: readonly Edge[] = [
     message: "previous keys are no longer accepted",
   },
   { condition: "VerificationFailing", to: "True", type: "Warning" },
+  {
+    condition: "VerificationFailing",
+    from: "True",
+    to: "False",
+    type: "Normal",
+    reason: "VerificationRecovered",
+    message: "most requests are verified again, or none comes in",
+  },
   { condition: "AckBudgetAtRisk", to: "True", type: "Warning" },
+  {
+    condition: "AckBudgetAtRisk",
+    from: "True",
+    to: "False",
+    type: "Normal",
+    reason: "AnswersRecovered",
+    message: "answers are in time again, or none is asked for",
+  },
   { condition: "DedupeKeyWeak", to: "True", type: "Warning" },
   { condition: "Suspended", to: "True", type: "Normal" },
   {

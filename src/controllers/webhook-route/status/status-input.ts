@@ -6,6 +6,7 @@ import type { RingChange } from "../../../routes/key-ring.ts";
 import type { Unresolved } from "../../../routes/observed-keys.ts";
 import type { BacklogStatus } from "../custody/backlog-state.ts";
 import type { Refusal } from "../exposure/host-policy.ts";
+import type { Observed } from "../observing/gateway-observations.ts";
 
 /** What was found of one condition. */
 export interface Finding {
@@ -83,9 +84,7 @@ export interface RouteStatusInput {
     readonly disabledSince?: number;
     readonly reason?: string;
   }[];
-  /** More than half of the requests of the last 5 minutes were answered 401. */
-  readonly isVerificationFailing?: boolean;
-  /** The slowest answers come close to the provider's deadline. */
-  readonly isAckBudgetAtRisk?: boolean;
+  /** What the gateways saw of requests lately. Absent: nothing is known, as while no gateway is there. */
+  readonly observed?: Observed;
   readonly lastHandled?: { readonly enableAt?: string; readonly revokePreviousAt?: string };
 }

@@ -81,21 +81,31 @@ function noteReach(
 }
 
 function statusInput(operator: Operator, route: Live<RouteObject>, findings: RouteFindings): RouteStatusInput {
-  const { config, clock, publications, gateways, observations } = operator;
+  const { config, clock, publications, gateways } = operator;
   const { namespace = "", name } = route.metadata;
   const secret = entrySecretName(config.instance, namespace, name);
   const entry = entryIn(publications.get(secret));
   const { host, tlsMissing, revokedAt, ...known } = findings;
   const ingress = host === undefined ? undefined : ingressFinding(operator, { host, tlsMissing, entry, namespace });
   return {
-    ...(entry === undefined ? {} : observations.of(entry.route)),
+    ...(entry === undefined ? {} : published(operator, route, entry)),
     ...known,
     route: { ...manifestOf(route), ...(route.status === undefined ? {} : { status: route.status }) },
     now: clock.now(),
     gateways: gateways.seenBy(secret),
     ...(ingress === undefined ? {} : { ingress }),
-    ...(entry === undefined ? {} : { entry, workers: workerState(operator, route, entry) }),
     lastHandled: { ...route.status?.lastHandled, ...(revokedAt === undefined ? {} : { revokePreviousAt: revokedAt }) },
+  };
+}
+
+/** How what is published fares. */
+function published(operator: Operator, route: Live<RouteObject>, entry: RouteEntry): Partial<RouteStatusInput> {
+  const observed = operator.seen.of(entry.route);
+  return {
+    ...operator.observations.of(entry.route),
+    ...(observed === undefined ? {} : { observed }),
+    entry,
+    workers: workerState(operator, route, entry),
   };
 }
 

@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import { REASONS } from "../../../api/conditions.ts";
 import { checkStructure } from "../../../api/validation.ts";
 import type { WebhookRoute, WebhookRouteStatus } from "../../../api/generated/webhook-route.ts";
+import type { RouteEntry } from "../../../routes/entry.ts";
 import { entryOf, routeOf, secretsOf } from "../../../routes/testing.ts";
+import type { Observed } from "../observing/gateway-observations.ts";
 import { conditionOf } from "./conditions.ts";
 import { routeStatus, sameStatus } from "./status.ts";
 import type { GatewayPod, LiveDeployment, RouteStatusInput } from "./status-input.ts";
@@ -26,6 +28,11 @@ const gateway = (name: string, more: Partial<GatewayPod> = {}): GatewayPod => ({
   renewedAt: NOW,
   servedSeq: 7,
   ...more,
+});
+
+const observed = (verdict: Partial<Observed["verdict"]> = {}, counts: Partial<Observed["sum"]> = {}): Observed => ({
+  verdict: { isFailing: false, isSlow: false, ...verdict },
+  sum: { key: ENTRY.route, requests: 20, verified: 10, refused: 10, slow: 10, ...counts },
 });
 
 const DEPLOYMENT: LiveDeployment = {
@@ -89,8 +96,14 @@ describe("the status of a route", () => {
     expect(status.url).toBe("https://hooks.example.com/shop/orders");
   });
 
+  it("shows no password that a provider signs with the URL", () => {
+    const { url } = routeStatus(input({ url: "https://user:p@ss@hooks.example.com/a?b=c@d" }));
+    expect(url).toBe("https://hooks.example.com/a?b=c@d");
+    expect(routeStatus(input({ url: "https://hooks.example.com/a@b" })).url).toBe("https://hooks.example.com/a@b");
+  });
+
   it("carries the generation in itself and in every condition, kept ones included", () => {
-    const first = routeStatus(input({ isVerificationFailing: true }));
+    const first = routeStatus(input({ observed: observed({ isFailing: true }) }));
     const second = routeStatus(input({ route: route({ generation: 5, status: first }) }));
     expect(second.observedGeneration).toBe(5);
     expect(new Set(second.conditions?.map(({ observedGeneration }) => observedGeneration))).toEqual(new Set([5]));
@@ -100,8 +113,7 @@ describe("the status of a route", () => {
   it("is what the CRD accepts, with reasons from the list", () => {
     const busy = routeStatus(
       input({
-        isVerificationFailing: true,
-        isAckBudgetAtRisk: true,
+        observed: observed({ isFailing: true, isSlow: true }),
         rotation: { tooManyChanges: true, overlapEndsAt: LATER },
         backlog: { state: "Stuck", waiting: 10, deadLetters: 3 },
         circuits: [{ name: "own", circuit: "Open", disabledSince: NOW, reason: "Gone" }],
@@ -176,7 +188,7 @@ describe("Ready", () => {
     const more = {
       route: route({ spec: { suspend: "All" } }),
       circuits: [{ name: "own", circuit: "Open" as const }],
-      isVerificationFailing: true,
+      observed: observed({ isFailing: true, isSlow: true }),
       isAckBudgetAtRisk: true,
     };
     expect(lookAt(more, "Ready")).toEqual(["True", "Reconciled"]);
@@ -332,14 +344,37 @@ describe("warnings", () => {
   });
 
   it("stay as they were while nothing is known", () => {
-    const failing = routeStatus(input({ isVerificationFailing: true, isAckBudgetAtRisk: true }));
+    const failing = routeStatus(input({ observed: observed({ isFailing: true, isSlow: true }) }));
     const { rotation: _, ...rest } = input({ route: route({ status: failing }) });
     expect(conditionIn(routeStatus(rest), "VerificationFailing")).toEqual(["True", "SignaturesRefused"]);
     expect(conditionIn(routeStatus(rest), "AckBudgetAtRisk")).toEqual(["True", "SlowAnswers"]);
-    expect(lookAt({ route: route({ status: failing }), isVerificationFailing: false }, "VerificationFailing")).toEqual([
+    expect(lookAt({ route: route({ status: failing }), observed: observed() }, "VerificationFailing")).toEqual([
       "False",
       "AsExpected",
     ]);
+  });
+
+  it("say with the numbers of that moment that verification fails, or that answers are slow, and how to find out why", () => {
+    const first = input({
+      observed: observed({ isFailing: true, isSlow: true }, { requests: 52, refused: 37, slow: 3 }),
+    });
+    const failing = messageOf(first, "VerificationFailing");
+    expect(failing).toContain("37 of 52 requests within 5 minutes failed verification");
+    expect(failing).toContain("davit events --rejected");
+    expect(failing).toContain("davit verify");
+    expect(messageOf(first, "AckBudgetAtRisk")).toContain(
+      "3 of 52 answers within 5 minutes took more than 70 % of the 10s after which GitHub gives up",
+    );
+  });
+
+  it("do not write a status anew because they count on", () => {
+    const wrong = { isFailing: true, isSlow: true };
+    const first = routeStatus(input({ observed: observed(wrong, { requests: 52, refused: 37, slow: 3 }) }));
+    const later = observed(wrong, { requests: 99, refused: 80, slow: 9 });
+    expect(sameStatus(first, routeStatus(input({ route: route({ status: first }), observed: later })))).toBe(true);
+    const over = routeStatus(input({ route: route({ status: first }), observed: observed() }));
+    const again = messageOf({ route: route({ status: over }), observed: later }, "VerificationFailing");
+    expect(again).toContain("80 of 99");
   });
 
   it("tell of a rotation until when, and of keys that were ended early", () => {
@@ -350,9 +385,23 @@ describe("warnings", () => {
 
   it("tell of a dedupe key that is weak", () => {
     expect(lookAt({}, "DedupeKeyWeak")).toBeUndefined();
-    const weak = (disabled: boolean) => ({ ...ENTRY, dedupe: { ...ENTRY.dedupe, sources: [], disabled } });
-    expect(lookAt({ entry: weak(false) }, "DedupeKeyWeak")).toEqual(["True", "NoStableId"]);
-    expect(messageOf({ entry: weak(true) }, "DedupeKeyWeak")).toContain("every request is a new event");
+    const weak = (withoutId: RouteEntry["dedupe"]["withoutId"]) => {
+      const dedupe = { ...ENTRY.dedupe, sources: [], ...(withoutId && { withoutId }) };
+      return { ...ENTRY, dedupe };
+    };
+    expect(lookAt({ entry: weak("Signature") }, "DedupeKeyWeak")).toEqual(["True", "NoStableId"]);
+    expect(messageOf({ entry: weak("Signature") }, "DedupeKeyWeak")).toContain("equal signature and body");
+    expect(messageOf({ entry: weak("Body") }, "DedupeKeyWeak")).toContain("an equal body is a duplicate");
+    expect(messageOf({ entry: weak("None") }, "DedupeKeyWeak")).toContain("every request is a new event");
+  });
+
+  it("tell of the dedupe key of an entry that an older controller published", () => {
+    const older = (disabled: boolean) => {
+      const { withoutId: _, ...dedupe } = ENTRY.dedupe;
+      return { ...ENTRY, dedupe: { ...dedupe, sources: [], disabled } };
+    };
+    expect(messageOf({ entry: older(false) }, "DedupeKeyWeak")).toContain("equal signature and body");
+    expect(messageOf({ entry: older(true) }, "DedupeKeyWeak")).toContain("every request is a new event");
   });
 
   it.each(["Ingest", "Delivery", "All"] as const)("tell of what is suspended: %s", (suspend) => {

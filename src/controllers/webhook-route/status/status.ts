@@ -14,7 +14,7 @@ export function routeStatus(input: RouteStatusInput): WebhookRouteStatus {
   const { route, entry } = input;
   const before = route.status ?? {};
   const generation = route.metadata.generation ?? 0;
-  const url = input.url ?? before.url;
+  const url = input.url === undefined ? before.url : withoutUser(input.url);
   const rotation = entry === undefined ? before.rotation : rotationStatus(entry.keys, input.rotation);
   const destinations =
     entry === undefined
@@ -54,6 +54,11 @@ function conditionsOf(input: RouteStatusInput, context: ConditionContext): Webho
       return before === undefined && finding.status === "False" ? [] : condition(type, finding, context);
     }),
   ];
+}
+
+/** A URL without user name and password, which some providers sign with it. */
+function withoutUser(url: string): string {
+  return url.replace(/^(https?:\/\/)[^/?#]*@/, "$1");
 }
 
 /** Without `undefined`, which no JSON has. */

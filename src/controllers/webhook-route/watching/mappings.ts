@@ -184,17 +184,26 @@ function queueWorkersOf({ publications, enqueue }: Operator, key: string): void 
 }
 
 function connectGateways({ pods, leases }: Watches, operator: Operator): void {
-  const { gateways, unreached, enqueue } = operator;
+  const { gateways, unreached, enqueue, seen } = operator;
   pods.onChange(({ next, previous }) => {
     const name = (next ?? previous)?.metadata.name ?? "";
     if (gateways.putPod(name, next)) for (const key of unreached.keys()) enqueue.route(key);
   });
   leases.onChange(({ next, previous }) => {
     const name = (next ?? previous)?.metadata.name ?? "";
+    queueObserved(operator, seen.putLease(name, next));
     if (!gateways.putLease(name, next)) return;
     const reached = gateways.reached(SILENT_MS);
     for (const [key, seq] of unreached) if (seq <= reached) enqueue.route(key);
   });
+}
+
+/** @param keys of routes in custody */
+function queueObserved({ publications, enqueue }: Operator, keys: readonly string[]): void {
+  if (keys.length === 0) return;
+  for (const secret of publications.all()) {
+    if (keys.includes(entryIn(secret)?.route ?? "")) enqueue.route(secret.route);
+  }
 }
 
 function onTenantSecret(operator: Operator, key: string): void {
