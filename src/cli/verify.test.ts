@@ -32,7 +32,7 @@ describe("davit verify --cases", () => {
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(vectors.map(({ id, valid }) => ({ id, valid })));
   });
 
-  it("names a scheme it does not know, and takes several secrets", async () => {
+  it("names a scheme it does not know and ends with 1, and takes several secrets", async () => {
     const body = Buffer.from("{}");
     const headers = signAs(
       { type: "provider", provider: "github" },
@@ -46,7 +46,8 @@ describe("davit verify --cases", () => {
       { id: "b", scheme: "github-sha256", secret: ["old", "new"], headers, bodyBase64 },
       { id: "c", scheme: "github-sha256", secret: "6e6577", secretEncoding: "hex", headers, bodyBase64 },
     ];
-    const { out } = await run("--cases", file("cases.json", JSON.stringify(cases)));
+    const { code, out } = await run("--cases", file("cases.json", JSON.stringify(cases)));
+    expect(code).toBe(1);
     expect(out.trim().split("\n")).toEqual([
       '{"id":"a","valid":false,"error":"scheme morse not supported"}',
       '{"id":"b","valid":true}',

@@ -60,6 +60,17 @@ describe("judging a case", () => {
     expect(valid({ ...official, secretEncoding: "as shown in the settings" })).toBe(true);
   });
 
+  it("accepts nothing with settings of which no route can be made", () => {
+    const sns = vectors.find(({ scheme, valid: isValid }) => scheme === "sns-v2" && isValid);
+    expect(judgeCase({ ...vector(sns?.id ?? ""), secret: "no ARN" })).toMatchObject({ verdict: { ok: false } });
+    expect(judgeCase({ ...vector(sns?.id ?? ""), extra: { certPem: "no PEM" } })).toMatchObject({
+      verdict: { ok: false, reason: "MaterialUnavailable" },
+    });
+    expect(judgeCase({ ...vector("plaid-01"), secret: "no JSON" })).toMatchObject({
+      verdict: { ok: false, reason: "MaterialUnavailable" },
+    });
+  });
+
   it("never throws, whatever a case holds", () => {
     for (const one of vectors) {
       for (const changes of [{ secret: null }, { headers: null }, { bodyBase64: 7 }, { extra: null }, { url: 1 }, {}]) {

@@ -50,13 +50,16 @@ const SECRET_ENCODINGS: ReadonlyMap<string, BufferEncoding> = new Map([
   ["base64url", "base64url"],
 ]);
 
-/** Judges one case with its own clock. Never throws, whatever the case says: what makes no route is `unsupported`. */
+/**
+ * Judges one case with its own clock. Never throws, whatever the case says. Settings that make no route (an empty or malformed parameter) accept nothing,
+ * and are a verdict; a scheme that nobody knows, and what is no case at all, are `unsupported`.
+ */
 export function judgeCase(testCase: SignatureCase): CaseResult {
   try {
     const bound = bindCase(testCase);
     return "unsupported" in bound ? bound : { verdict: judge(bound, testCase) };
   } catch (error) {
-    if (error instanceof VerificationConfigError) return { unsupported: error.message };
+    if (error instanceof VerificationConfigError) return { verdict: refuse("NoUsableKey", error.message) };
     return { unsupported: error instanceof Error ? `${error.name}: the case cannot be judged` : "no case" };
   }
 }
@@ -133,20 +136,28 @@ const NOT_THERE = refuse("MaterialUnavailable", "the provider has no such certif
 function materialOf({ secret, extra, now }: SignatureCase, wanted: MaterialRequest): Material | Refusal {
   if (wanted.kind === "jwk") return jwkMaterial([secret].flat()[0] ?? "", wanted);
   const pem = extra?.["certPem"];
-  if (typeof pem !== "string") return NOT_THERE;
-  const certificate = new X509Certificate(pem);
-  const validity = {
-    notBefore: certificate.validFromDate.getTime(),
-    notAfter: certificate.validToDate.getTime(),
-  };
-  return { id: wanted.id, publicKey: certificate.publicKey, ...(now !== undefined && validity) };
+  return typeof pem === "string" ? certificateMaterial(pem, now !== undefined, wanted) : NOT_THERE;
 }
 
-function jwkMaterial(text: string, wanted: MaterialRequest): Material | Refusal {
+function certificateMaterial(pem: string, hasClock: boolean, { id }: MaterialRequest): Material | Refusal {
+  try {
+    const { publicKey, validFromDate, validToDate } = new X509Certificate(pem);
+    const validity = { notBefore: validFromDate.getTime(), notAfter: validToDate.getTime() };
+    return { id, publicKey, ...(hasClock && validity) };
+  } catch {
+    return NOT_THERE;
+  }
+}
+
+function jwkMaterial(text: string, { id }: MaterialRequest): Material | Refusal {
   const parsed = parseJson(Buffer.from(text));
   const kid = parsed.ok ? valueAt(parsed.value, ["kid"]) : undefined;
-  if (!parsed.ok || typeof kid !== "string" || !wanted.id.endsWith(kid)) return NOT_THERE;
-  return { id: wanted.id, publicKey: createPublicKey({ key: parsed.value as JsonWebKey, format: "jwk" }) };
+  if (!parsed.ok || typeof kid !== "string" || !id.endsWith(kid)) return NOT_THERE;
+  try {
+    return { id, publicKey: createPublicKey({ key: parsed.value as JsonWebKey, format: "jwk" }) };
+  } catch {
+    return NOT_THERE;
+  }
 }
 
 /** A ring of current keys made of plain secrets; ids are their places. */

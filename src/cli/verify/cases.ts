@@ -5,14 +5,17 @@ import { readInput } from "../input-file.ts";
 /**
  * `davit verify --cases FILE`: judges every case of a JSON array of signature vectors, one JSON line each.
  *
- * @returns 0: all were judged, whatever the verdicts
+ * @returns 0: all were judged, whatever the verdicts; 1: one at least is of an unknown scheme, or no case
  * @throws CommandError when the file cannot be read or holds no array
  */
 export async function judgeCases(file: string, { stdout }: Io): Promise<number> {
+  let code = 0;
   for (const testCase of casesOf(file, await readInput("--cases", file))) {
-    stdout.write(`${JSON.stringify(lineOf(testCase))}\n`);
+    const line = lineOf(testCase);
+    if (line.error !== undefined) code = 1;
+    stdout.write(`${JSON.stringify(line)}\n`);
   }
-  return 0;
+  return code;
 }
 
 function casesOf(file: string, content: Buffer): readonly unknown[] {
@@ -30,13 +33,9 @@ function lineOf(testCase: unknown): { id: string; valid: boolean; error?: string
   if (!isCase(testCase))
     return { id: "", valid: false, error: "no case: id, scheme, secret, headers, bodyBase64 needed" };
   const { id } = testCase;
-  try {
-    const result = judgeCase(testCase);
-    if ("unsupported" in result) return { id, valid: false, error: result.unsupported };
-    return { id, valid: result.verdict.ok };
-  } catch (error) {
-    return { id, valid: false, error: error instanceof Error ? error.message : String(error) };
-  }
+  const result = judgeCase(testCase);
+  if ("unsupported" in result) return { id, valid: false, error: result.unsupported };
+  return { id, valid: result.verdict.ok };
 }
 
 function isCase(value: unknown): value is SignatureCase {
