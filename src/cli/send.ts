@@ -2,12 +2,13 @@ import { randomUUID } from "node:crypto";
 import { fieldOf } from "../lib/record.ts";
 import { VerificationConfigError } from "../verification/config.ts";
 import { presets } from "../verification/presets/index.ts";
+import type { Preset } from "../verification/presets/preset.ts";
 import { keysOf } from "../verification/vectors.ts";
 import { presetOf } from "../verification/verifier.ts";
 import { type Command, CommandError, type Io, parse, UsageError, wholeNumber } from "./command.ts";
-import { readRings } from "./dev/rings.ts";
-import { readDevState } from "./dev/state.ts";
+import { routeNamed } from "./dev/route-named.ts";
 import { readInput, readSecret } from "./input-file.ts";
+import { parseParameters } from "./parameters.ts";
 import { type Answer, post } from "./send/post.ts";
 import { type Sender, senderOf, signMessage } from "./send/request.ts";
 
@@ -19,12 +20,14 @@ Signs a message and posts it as the provider would. Exit code 1 if an answer is 
   --route NAME         of the davit dev that runs: name or namespace/name; knows URL and secret
   --data-dir DIR       of that davit dev; default .davit
   --url URL            where to post
-  --provider NAME      ${[...presets.keys()].join(", ")}
-  --secret-file FILE   its secret; one trailing line end is left out
+  --provider NAME      davit providers lists them; not those whose key to sign only the provider has
+  --secret-file FILE   its secret; one trailing line end is left out; several where the provider has several (Box)
+  --parameter N=VALUE  as in verification.parameters; repeat it
+  --public-url URL     that is signed where a scheme signs it (verification.publicUrl); default: --url
   --data TEXT          the body; default: a sample of the provider
   --data-file FILE     the body from a file, byte for byte
   --id ID              delivery id; default: a new one each time. The same one again is a duplicate
-  --bad-signature      sign something else
+  --bad-signature      sign with another secret
   --count N            send N messages, one after the other; default 1
 `;
 
@@ -33,7 +36,9 @@ const OPTIONS = {
   "data-dir": { type: "string", default: ".davit" },
   url: { type: "string" },
   provider: { type: "string" },
-  "secret-file": { type: "string" },
+  "secret-file": { type: "string", multiple: true },
+  parameter: { type: "string", multiple: true },
+  "public-url": { type: "string" },
   data: { type: "string" },
   "data-file": { type: "string" },
   id: { type: "string" },
@@ -87,57 +92,62 @@ async function sendOne({ url, host, sender }: Destination, values: Values, body:
   };
   const { pathname, search } = new URL(url);
   try {
-    const message = signMessage(sender, pathname + search, draft);
-    return await post(url, { ...message, ...(host !== undefined && { host }) });
+    const { path, ...message } = signMessage(sender, pathname + search, draft);
+    return await post(new URL(path, url).href, { ...message, ...(host !== undefined && { host }) });
   } catch (error) {
-    if (error instanceof VerificationConfigError) throw new CommandError(error.message, { cause: error });
+    if (error instanceof VerificationConfigError) throw cannotSend(error, sender);
     const { message, code } = error as NodeJS.ErrnoException;
     throw new CommandError(`no answer from ${url.replace(/\/\/[^/?#]*@/, "//")}: ${code ?? message}`, { cause: error });
   }
+}
+
+/** What can be done instead, where only the provider can sign. */
+function cannotSend(error: VerificationConfigError, { verification }: Sender): CommandError {
+  const preset = verification.type === "provider" ? presetOf(verification.provider) : undefined;
+  if (error.code !== "CannotSign" || preset === undefined || preset.secrets.signing === "shared") {
+    return new CommandError(error.message, { cause: error });
+  }
+  const remedy = `have ${preset.title} send a test (${preset.documentation}), or check a request that it sent with davit verify -i`;
+  return new CommandError(
+    `${preset.title} signs with a private key that only ${preset.title} has, so nobody else can send as it: ${remedy}`,
+    { cause: error },
+  );
 }
 
 function ofDev(values: Values, wanted: string): Destination {
   if (values.url !== undefined || values.provider !== undefined) {
     throw new UsageError("--route knows URL and provider: leave --url and --provider out");
   }
-  const dir = values["data-dir"];
-  const state = readDevState(dir);
-  if (state?.gateway === undefined) {
-    throw new CommandError(`no davit dev runs over ${dir}: start it, or give --url, --provider and --secret-file`);
-  }
-  const entries = [...readRings(dir).entries.values()];
-  const named = entries.filter(({ namespace, name }) => [name, `${namespace}/${name}`].includes(wanted));
-  const [entry] = named;
-  if (entry === undefined) {
-    const conflict = state.conflicts?.find(({ namespace, name }) => [name, `${namespace}/${name}`].includes(wanted));
-    if (conflict !== undefined) throw new CommandError(`--route: ${wanted} is not served: ${conflict.message}`);
-    const known = entries.map(({ namespace, name }) => `${namespace}/${name}`).join(", ");
-    throw new CommandError(`--route: there is no route ${wanted}; there is ${known || "none"}`);
-  }
-  if (named.length > 1)
-    throw new CommandError(`--route: ${wanted} is in several namespaces; write NAMESPACE/${wanted}`);
-  return { url: state.gateway + entry.path, host: entry.host, sender: senderOf(entry) };
+  const { entry, gateway } = routeNamed(values["data-dir"], wanted, "--url, --provider and --secret-file");
+  return { url: gateway + entry.path, host: entry.host, sender: senderOf(entry) };
 }
 
 async function explicit(values: Values): Promise<Destination> {
-  const { url, provider, "secret-file": file } = values;
-  if (url === undefined || provider === undefined || file === undefined) {
+  const { url, preset } = target(values);
+  const secrets = await Promise.all((values["secret-file"] ?? []).map((file) => readSecret("--secret-file", file)));
+  if (secrets.length === 0 && preset.secrets.signing === "shared") {
+    throw new UsageError(`--secret-file is missing: ${preset.secrets.description}`);
+  }
+  return {
+    url,
+    sender: {
+      verification: { type: "provider", provider: preset.name },
+      parameters: parseParameters(values.parameter ?? []),
+      sources: preset.dedupe,
+      requiredFields: preset.payload.requiredFields,
+      publicUrl: values["public-url"] ?? url,
+      keys: keysOf(secrets),
+    },
+  };
+}
+
+function target({ url, provider }: Values): { readonly url: string; readonly preset: Preset } {
+  if (url === undefined || provider === undefined) {
     throw new UsageError("name a --route of a running davit dev, or --url, --provider and --secret-file");
   }
   if (!URL.canParse(url) || !/^https?:/.test(url)) throw new UsageError(`--url: "${url}" is not an http or https URL`);
   if (!presets.has(provider)) throw new UsageError(`--provider: "${provider}" is unknown; davit providers lists them`);
-  const preset = presetOf(provider);
-  const secret = await readSecret("--secret-file", file);
-  return {
-    url,
-    sender: {
-      verification: { type: "provider", provider },
-      sources: preset.dedupe,
-      requiredFields: preset.payload.requiredFields,
-      publicUrl: url,
-      keys: keysOf([secret]),
-    },
-  };
+  return { url, preset: presetOf(provider) };
 }
 
 async function bodyOf({ data, "data-file": file }: Values): Promise<Buffer | undefined> {

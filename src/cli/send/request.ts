@@ -1,18 +1,22 @@
-import { randomBytes } from "node:crypto";
 import { isRecord } from "../../lib/record.ts";
 import { Secret } from "../../lib/secret.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
-import type { VerificationKey, Verifier } from "../../verification/types.ts";
+import { presets } from "../../verification/presets/index.ts";
+import type { Preset } from "../../verification/presets/preset.ts";
+import type { SignedParts, VerificationKey } from "../../verification/types.ts";
 import { createVerifier } from "../../verification/verifier.ts";
-import { sampleFor } from "./samples.ts";
+import { signingKeys } from "../signing-keys.ts";
+import { idPlaces, type Unsigned, withId } from "./place-id.ts";
+import { fillIn, PLAIN_SAMPLE } from "./sample.ts";
 
 /** As much of a route as one needs to know to send to it as its provider would. */
 export interface Sender {
   readonly verification: RouteEntry["verification"];
+  readonly parameters: Readonly<Record<string, string>>;
   /** Where the delivery's id stands. */
   readonly sources: RouteEntry["dedupe"]["sources"];
   readonly requiredFields: readonly string[];
-  /** `spec.publicUrl`, which some schemes sign. */
+  /** `spec.verification.publicUrl`, which some schemes sign. */
   readonly publicUrl: string;
   readonly keys: readonly VerificationKey[];
 }
@@ -24,7 +28,7 @@ export interface Draft {
   readonly body?: Buffer;
   /** Puts the id into the body where the provider has it there. */
   readonly idInBody: boolean;
-  /** Signs something else. */
+  /** Signs with another secret. */
   readonly badSignature?: boolean;
   /** Unix ms. */
   readonly now: number;
@@ -36,54 +40,95 @@ export interface Draft {
 export interface SignedMessage {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
+  /** Path and query, with what the scheme has there. */
+  readonly path: string;
 }
 
 /** What a published route wants of its sender. */
 export function senderOf(entry: RouteEntry): Sender {
   return {
     verification: entry.verification,
+    parameters: entry.parameters,
     sources: entry.dedupe.sources,
     requiredFields: entry.payload.requiredFields,
     publicUrl: entry.publicUrl,
-    keys: entry.keys.map(({ value, ...key }) => ({ ...key, secret: Secret.of(value, "base64") })),
+    keys: signingKeys(entry),
   };
 }
 
 /**
  * Signs a message as the provider would.
+ * @param path path and query at which it is posted
  * @throws VerificationConfigError when there is no key that can sign
  */
 export function signMessage(sender: Sender, path: string, draft: Draft): SignedMessage {
-  const sample = sampleFor(sender.verification.type === "provider" ? sender.verification.provider : "", draft.now);
-  const body = draft.body ?? Buffer.from(JSON.stringify(withFields(sample.body, sender, draft.fields)));
-  const content = draft.idInBody ? withId(body, sender, draft.id) : body;
-  const verifier = createVerifier(sender.verification, idHeaderOf(sender));
-  const base = {
-    "content-type": isJson(content) ? "application/json" : "text/plain; charset=utf-8",
-    "user-agent": "davit-send",
-    ...sample.headers,
-    ...idHeaders(sender, draft.id),
+  const { headers, body } = unsigned(sender, draft);
+  const { verification, parameters, publicUrl } = sender;
+  const verifier = createVerifier(verification, { parameters, ...idHeaderOf(sender) });
+  const keys = draft.badSignature ? sender.keys.map(spoiled) : sender.keys;
+  const at = path.indexOf("?");
+  const url = at === -1 || publicUrl.includes("?") ? publicUrl : publicUrl + path.slice(at);
+  const input = { method: "POST", url, path, body, id: draft.id, headers };
+  const signed: SignedParts = verifier.sign(input, keys, draft.now);
+  return {
+    headers: { ...headers, ...signed.headers },
+    body: signed.body ?? body,
+    path: signed.query === undefined ? path : path.replace(/\?.*$/, "") + signed.query,
   };
-  const sign = (signed: Buffer) =>
-    verifier.sign(
-      { method: "POST", url: sender.publicUrl, path, body: signed, id: draft.id, headers: base },
-      sender.keys,
-      draft.now,
-    ).headers;
-  const headers = { ...base, ...sign(content) };
-  if (!draft.badSignature) return { headers, body: content };
-  const wrong = sign(Buffer.concat([content, randomBytes(8)]));
-  return { headers: { ...base, ...spoil(verifier, headers, wrong) }, body: content };
 }
 
-/** The signature of another body: well formed, and wrong. Secrets that sign nothing are replaced. */
-function spoil(
-  { secretHeaders }: Verifier,
-  right: Readonly<Record<string, string>>,
-  wrong: Readonly<Record<string, string>>,
-): Record<string, string> {
-  const same = secretHeaders.filter((name) => right[name] === wrong[name] && right[name] !== undefined);
-  return { ...wrong, ...Object.fromEntries(same.map((name) => [name, "not-the-secret"])) };
+function unsigned(sender: Sender, { id, now, body, idInBody, fields }: Draft): Unsigned {
+  const sample = sampleOf(sender);
+  const content = body ?? sampleBody(sender, sample, { id, now, fields });
+  const headers = Object.entries(sample.headers ?? {}).map(([name, value]) => [name, fillIn(value, { id, now })]);
+  const message = {
+    headers: { "user-agent": "davit-send", ...Object.fromEntries(headers), ...contentType(content, sample) },
+    body: content,
+  };
+  const places = idPlaces(sender.sources, sample);
+  return withId(message, idInBody ? places : places.filter(({ from }) => from === "header"), id);
+}
+
+function sampleOf({ verification }: Sender): Preset["sample"] {
+  return (verification.type === "provider" ? presets.get(verification.provider)?.sample : undefined) ?? PLAIN_SAMPLE;
+}
+
+/** The sample's own bytes, unless the route demands fields that it lacks. */
+function sampleBody(
+  { requiredFields }: Sender,
+  sample: Preset["sample"],
+  { fields = {}, ...facts }: { readonly id: string; readonly now: number; readonly fields: Draft["fields"] },
+): Buffer {
+  const text = fillIn(sample.body, facts);
+  const parsed = parse(text);
+  if (!isRecord(parsed)) return Buffer.from(text);
+  const names = requiredFields.map((name) => (name.startsWith("/") ? (name.split("/")[1] ?? "") : name));
+  const missing = names.filter((name) => !Object.hasOwn(parsed, name)).map((name) => [name, "sample"]);
+  const added = { ...Object.fromEntries(missing), ...fields };
+  return Buffer.from(Object.keys(added).length === 0 ? text : JSON.stringify({ ...parsed, ...added }));
+}
+
+/** The sample's own type, unless the user's body is of another kind. */
+function contentType(body: Buffer, { headers }: Preset["sample"]): Record<string, string> {
+  const own = headers?.["content-type"];
+  const isJson = parse(body.toString()) !== undefined;
+  if (own !== undefined && own.includes("json") === isJson) return { "content-type": own };
+  return { "content-type": isJson ? "application/json" : "text/plain; charset=utf-8" };
+}
+
+/** Another secret of the same form: what it signs is well formed, and wrong. */
+function spoiled(key: VerificationKey): VerificationKey {
+  const text = key.secret.reveal().toString("latin1");
+  const middle = Math.max(0, text.length - 1 - Math.floor(text.length / 3));
+  const changed = text.slice(0, middle) + other(text[middle] ?? "x") + text.slice(middle + 1);
+  return { ...key, secret: Secret.of(changed, "latin1") };
+}
+
+/** Another character that fits wherever this one does: in hex, in base64, in a number. */
+function other(character: string): string {
+  if (/[0-9]/.test(character)) return character === "0" ? "1" : "0";
+  if (/[a-z]/.test(character)) return character === "a" ? "b" : "a";
+  return character === "A" ? "B" : "A";
 }
 
 function idHeaderOf({ sources }: Sender): { readonly idHeader?: string } {
@@ -91,44 +136,10 @@ function idHeaderOf({ sources }: Sender): { readonly idHeader?: string } {
   return source?.from === "header" ? { idHeader: source.name } : {};
 }
 
-function idHeaders({ sources }: Sender, id: string): Record<string, string> {
-  return Object.fromEntries(sources.flatMap((source) => (source.from === "header" ? [[source.name, id]] : [])));
-}
-
-/** Required fields and ids of a sample; what the user wrote is sent as it is. */
-function withFields(
-  sample: Readonly<Record<string, unknown>>,
-  { requiredFields }: Sender,
-  fields: Draft["fields"],
-): Record<string, unknown> {
-  const names = requiredFields.map((name) => (name.startsWith("/") ? (name.split("/")[1] ?? "") : name));
-  return { ...Object.fromEntries(names.map((name) => [name, "sample"])), ...sample, ...fields };
-}
-
-/** Only ids at the top level of an object can be set: that is where providers have them. */
-function withId(body: Buffer, { sources }: Sender, id: string): Buffer {
-  const names = sources.flatMap((source) =>
-    source.from === "json" && /^\/[^/]+$/.test(source.pointer) ? [source.pointer.slice(1)] : [],
-  );
-  const object = parseObject(body);
-  if (names.length === 0 || object === undefined) return body;
-  return Buffer.from(JSON.stringify({ ...object, ...Object.fromEntries(names.map((name) => [name, id])) }));
-}
-
-function parseObject(body: Buffer): Readonly<Record<string, unknown>> | undefined {
+function parse(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(body.toString());
-    return isRecord(value) ? value : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
-  }
-}
-
-function isJson(body: Buffer): boolean {
-  try {
-    JSON.parse(body.toString());
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -1,6 +1,4 @@
-import { keptBytes } from "../../lib/kept-bytes.ts";
 import { Secret } from "../../lib/secret.ts";
-import type { RouteEntry } from "../../routes/entry.ts";
 import type { Question } from "../../verification/explain/question.ts";
 import type { PlainRequest } from "../../verification/explain/variants.ts";
 import { presets } from "../../verification/presets/index.ts";
@@ -10,6 +8,7 @@ import { UsageError } from "../command.ts";
 import { routeNamed } from "../dev/route-named.ts";
 import { readInput, readSecret } from "../input-file.ts";
 import { parseParameters } from "../parameters.ts";
+import { signingKeys } from "../signing-keys.ts";
 import { readMaterial } from "./material.ts";
 import { parseRawRequest, type RawRequest, readHeaders } from "./raw-request.ts";
 
@@ -95,13 +94,6 @@ function ofRoute(flags: QuestionFlags, wanted: string): Route {
     toleranceMs: entry.toleranceMs,
     publicUrl: entry.publicUrl,
   };
-}
-
-/** The keys with which a gateway checks signatures, previous and next ones included. */
-export function signingKeys({ keys }: Pick<RouteEntry, "keys">): readonly VerificationKey[] {
-  return keys.flatMap(({ value, use, ...key }) =>
-    use === "Signing" ? [{ ...key, secret: new Secret(keptBytes(value, "base64")) }] : [],
-  );
 }
 
 function keysIn(flag: string, files: readonly string[] | undefined, state: KeyState): Promise<VerificationKey[]> {
