@@ -123,6 +123,14 @@ describe.each(imitable)("what %s sends", (_name, preset) => {
     expect(verdict).toMatchObject({ ok: true });
   });
 
+  it("has its time where the scheme looks for it, without the signer's help", () => {
+    const scheme = schemeOf(preset.scheme);
+    const pointer = "timestamp" in scheme ? scheme.timestamp?.json : undefined;
+    const { body } = fillSample(preset.sample, { id: ID, now: NOW });
+    const time = pointer === undefined ? NOW : valueAt(jsonOf(body), pointerTokens(pointer));
+    expect(new Date(Number(time)).getTime()).toBe(NOW);
+  });
+
   it("is refused with the wrong secret, and without any", () => {
     const { message, verifier } = roundTrip(preset);
     expect(verify(verifier, message, keysOf([secretsOf(preset)[1]]))).toMatchObject({ ok: false, status: 401 });
