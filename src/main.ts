@@ -14,6 +14,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<{ readonly command: Command }>
   ["events", () => import("./cli/events.ts")],
   ["deadletters", () => import("./cli/deadletters.ts")],
   ["replay", () => import("./cli/replay.ts")],
+  ["handshakes", () => import("./cli/handshakes.ts")],
   ["orphans", () => import("./cli/orphans.ts")],
   ["validate", () => import("./cli/validate.ts")],
   ["providers", () => import("./cli/providers.ts")],

@@ -7,7 +7,7 @@ import type { SignedParts, VerificationKey } from "../../verification/types.ts";
 import { createVerifier } from "../../verification/verifier.ts";
 import { signingKeys } from "../signing-keys.ts";
 import { idPlaces, type Unsigned, withId } from "./place-id.ts";
-import { fillIn, PLAIN_SAMPLE } from "./sample.ts";
+import { PLAIN_SAMPLE, steadySample } from "./sample.ts";
 
 /** As much of a route as one needs to know to send to it as its provider would. */
 export interface Sender {
@@ -79,10 +79,10 @@ export function signMessage(sender: Sender, path: string, draft: Draft): SignedM
 
 function unsigned(sender: Sender, { id, now, body, idInBody, fields }: Draft): Unsigned {
   const sample = sampleOf(sender);
-  const content = body ?? sampleBody(sender, sample, { id, now, fields });
-  const headers = Object.entries(sample.headers ?? {}).map(([name, value]) => [name, fillIn(value, { id, now })]);
+  const filled = steadySample(sample, { id, now });
+  const content = body ?? withFields(filled.body, { ...sender, fields });
   const message = {
-    headers: { "user-agent": "davit-send", ...Object.fromEntries(headers), ...contentType(content, sample) },
+    headers: { "user-agent": "davit-send", ...filled.headers, ...contentType(content, sample) },
     body: content,
   };
   const places = idPlaces(sender.sources, sample);
@@ -94,18 +94,16 @@ function sampleOf({ verification }: Sender): Preset["sample"] {
 }
 
 /** The sample's own bytes, unless the route demands fields that it lacks. */
-function sampleBody(
-  { requiredFields }: Sender,
-  sample: Preset["sample"],
-  { fields = {}, ...facts }: { readonly id: string; readonly now: number; readonly fields: Draft["fields"] },
+function withFields(
+  sample: Buffer,
+  { requiredFields, fields = {} }: Pick<Sender, "requiredFields"> & { readonly fields: Draft["fields"] },
 ): Buffer {
-  const text = fillIn(sample.body, facts);
-  const parsed = parse(text);
-  if (!isRecord(parsed)) return Buffer.from(text);
+  const parsed = parse(sample.toString());
+  if (!isRecord(parsed)) return sample;
   const names = requiredFields.map((name) => (name.startsWith("/") ? (name.split("/")[1] ?? "") : name));
   const missing = names.filter((name) => !Object.hasOwn(parsed, name)).map((name) => [name, "sample"]);
   const added = { ...Object.fromEntries(missing), ...fields };
-  return Buffer.from(Object.keys(added).length === 0 ? text : JSON.stringify({ ...parsed, ...added }));
+  return Object.keys(added).length === 0 ? sample : Buffer.from(JSON.stringify({ ...parsed, ...added }));
 }
 
 /** The sample's own type, unless the user's body is of another kind. */
