@@ -27,14 +27,14 @@ function problemOf({ title }: Preset, parameter: PresetParameter, value: string 
   const path = pathOf(name);
   const allowed = values === undefined ? "" : `, one of ${values.join(", ")}`;
   if (value === undefined) {
-    const remedy = `write ${description}${allowed}`;
+    const remedy = `${description}${allowed}`;
     return required ? [refuse({ path, message: `${title} needs the parameter ${name}`, remedy })] : [];
   }
   if (values !== undefined && !values.includes(value)) {
     return [refuse({ path, message: `must be one of ${values.join(", ")}`, remedy: description })];
   }
   if (pattern === undefined || pattern.test(value)) return [];
-  return [refuse({ path, message: `must match ${pattern.source}`, remedy: `write ${description}` })];
+  return [refuse({ path, message: `must match ${pattern.source}`, remedy: description })];
 }
 
 function pathOf(name: string): string {

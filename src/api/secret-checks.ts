@@ -43,7 +43,8 @@ function missing(subject: Subject, use: KeyUse, remedy: string): Problem {
 }
 
 function otherIsMissing(subject: Subject, use: Exclude<KeyUse, "Signing">): Problem {
-  const remedy = `name the Secret that holds ${PURPOSE[use]}, with use: ${use}`;
+  const { signing, description } = subject.preset?.secrets ?? {};
+  const remedy = `name the Secret that holds ${signing === "none" ? description : PURPOSE[use]}, with use: ${use}`;
   if (use !== "VerifyToken" || !has(subject, "Signing")) return missing(subject, use, remedy);
   const message = `no key has use VerifyToken: what ${titleOf(subject)} shows when it asks who is there is compared with the signing keys`;
   return warn({ path: PATH, message, remedy: `${remedy}, unless it is the same` });

@@ -119,11 +119,11 @@ describe("parameters", () => {
   test.each([
     [
       {},
-      "error spec.verification.parameters.webhookId: Acme needs the parameter webhookId (write the id of the webhook, from its page)",
+      "error spec.verification.parameters.webhookId: Acme needs the parameter webhookId (the id of the webhook, from its page)",
     ],
     [
       { webhookId: "1ab" },
-      "error spec.verification.parameters.webhookId: must match ^[0-9A-Z]{3}$ (write the id of the webhook, from its page)",
+      "error spec.verification.parameters.webhookId: must match ^[0-9A-Z]{3}$ (the id of the webhook, from its page)",
     ],
     [
       { webhookId: "1AB", mode: "Simple" },
