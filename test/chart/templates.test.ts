@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "../../src/config/load.ts";
 import { workerObjects } from "../../src/controllers/webhook-route/workers/workers.ts";
+import { addressSet } from "../../src/lib/address-set.ts";
 import { entryOf } from "../../src/routes/testing.ts";
 import { readCrds } from "../support/control-plane/crds.ts";
 import type { KubeObject } from "../support/control-plane/client.ts";
@@ -107,6 +108,27 @@ describe("the chart", () => {
       hasKeda: false,
     }).find(({ kind }) => kind === "Deployment") as unknown as { spec: { template: KubeObject } };
     expect(deployment.spec.template.metadata.labels).toMatchObject(workers?.podSelector.matchLabels ?? {});
+  });
+
+  it("closes the gateways' way to the Internet only where no route needs the public keys of a provider", async () => {
+    const policyOf = async (publicKeys: boolean, component: string) => {
+      const values = { networkPolicy: { enabled: true }, gateway: { egress: { publicKeys } } };
+      return only(await renderChart({ values }), "NetworkPolicy", `davit-${component}`)["spec"];
+    };
+    expect(await policyOf(true, "gateway")).toMatchObject({ policyTypes: ["Ingress"] });
+    expect(await policyOf(false, "controller")).toMatchObject({ policyTypes: ["Ingress"] });
+    const closed = await policyOf(false, "gateway");
+    expect(closed.policyTypes).toEqual(["Ingress", "Egress"]);
+    const blocks = closed.egress.flatMap((rule: { to?: { ipBlock: { cidr: string } }[] }) => rule.to ?? []);
+    expect(closed.egress[0]).toEqual({
+      ports: [
+        { port: 53, protocol: "UDP" },
+        { port: 53, protocol: "TCP" },
+      ],
+    });
+    const isIn = addressSet(blocks.map((block: { ipBlock: { cidr: string } }) => block.ipBlock.cidr));
+    expect(["10.1.2.3", "172.31.0.1", "192.168.1.1", "100.100.0.1", "fd00::1"].every(isIn)).toBe(true);
+    expect(["8.8.8.8", "172.32.0.1", "169.254.169.254", "2001:db8::1"].some(isIn)).toBe(false);
   });
 
   it("starts the bundled Redis anew when it has to know other users, as it reads them at its start", async () => {

@@ -5,7 +5,7 @@ export const VARIANTS: Readonly<Record<string, object>> = {
     rbac: { scope: "Namespaces", namespaces: ["shop", "billing"], aggregate: false },
     crds: { install: false },
     redis: { users: "Shared", bundled: { storage: { ephemeral: true }, userId: null } },
-    gateway: { replicas: 1, podDisruptionBudget: { enabled: false } },
+    gateway: { replicas: 1, podDisruptionBudget: { enabled: false }, egress: { publicKeys: false } },
     controller: { replicas: 1 },
     networkPolicy: { enabled: true },
   },
