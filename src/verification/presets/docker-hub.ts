@@ -32,7 +32,7 @@ export const dockerHub: Preset = {
     note: "the body is not authenticated; URLs end up in logs of proxies: rotate the token",
   },
   sample: {
-    body: '{"callback_url":"https://registry.hub.docker.com/u/acme/shop/hook/1/","push_data":{"pushed_at":$now,"pusher":"ci","tag":"latest"},"repository":{"name":"shop","namespace":"acme","repo_name":"acme/$id","status":"Active"}}',
+    body: '{"callback_url":"https://example.com/acme/shop/hook/1/","push_data":{"pushed_at":$now,"pusher":"ci","tag":"latest"},"repository":{"name":"shop","namespace":"acme","repo_name":"acme/$id","status":"Active"}}',
   },
   documentation: "https://docs.docker.com/docker-hub/repos/manage/webhooks/",
 };

@@ -26,7 +26,7 @@ export const okta: Preset = {
     note: "the body is not authenticated; the authentication field of the hook must be Authorization",
   },
   sample: {
-    body: '{"eventType":"com.okta.event_hook","eventTypeVersion":"1.0","cloudEventsVersion":"0.1","eventId":"$id","eventTime":"$nowIso","source":"https://acme.okta.com/api/v1/eventHooks/who1","data":{"events":[{"uuid":"u1","eventType":"user.session.start"}]}}',
+    body: '{"eventType":"com.okta.event_hook","eventTypeVersion":"1.0","cloudEventsVersion":"0.1","eventId":"$id","eventTime":"$nowIso","source":"https://acme.okta.com/api/v1/eventHooks/who1","data":{"events":[{"uuid":"u1","eventType":"user.lifecycle.create"}]}}',
   },
   documentation: "https://developer.okta.com/docs/concepts/event-hooks/",
 };
