@@ -25,9 +25,15 @@ const MAX_CHARACTERS = 8_192;
  * expected one, no `crit`.
  *
  * @param name where the token stands, for the refusal
+ * @param maxCharacters the default is for headers; a body that is a token may be longer
  */
-export function parseJws(token: string, algorithm: JwsAlgorithm, name: string): Jws | Refusal {
-  const parts = token.length > MAX_CHARACTERS ? [] : token.split(".");
+export function parseJws(
+  token: string,
+  algorithm: JwsAlgorithm,
+  name: string,
+  maxCharacters = MAX_CHARACTERS,
+): Jws | Refusal {
+  const parts = token.length > maxCharacters ? [] : token.split(".");
   const jws = parts.length === 3 ? takeApart(parts, algorithm) : undefined;
   return jws ?? refuse("SignatureMalformed", `${name} is not a JSON Web Token signed with ${algorithm}`);
 }
