@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, hash, type KeyObject } from "node:crypto";
+import { createHmac, createSecretKey, hash, type Hmac, type KeyObject } from "node:crypto";
 
 /** Hash functions that an HMAC may be made of. */
 export type HmacAlgorithm = "md5" | "sha1" | "sha256" | "sha384" | "sha512";
@@ -44,20 +44,25 @@ export class HmacKey {
 
   /** The HMAC of the parts one behind the other. Text is latin1, as header values are: one byte a character. */
   digest(parts: readonly (string | Buffer)[]): Buffer {
+    return Buffer.from(this.digestText(parts, "binary"), "latin1");
+  }
+
+  /** {@link digest} as text, which costs less than a Buffer that is then encoded. */
+  digestText(parts: readonly (string | Buffer)[], encoding: "hex" | "base64" | "base64url" | "binary"): string {
     let size = 0;
     for (const part of parts) size += part.length;
-    if (size > ONE_SHOT_BYTES) return this.#streamed(parts);
+    if (size > ONE_SHOT_BYTES) return this.#streamed(parts).digest(encoding);
     let at = this.#inner.copy(scratch);
     const block = at;
     for (const part of parts)
       at += typeof part === "string" ? scratch.write(part, at, "latin1") : part.copy(scratch, at);
     this.#outer.write(hash(this.#algorithm, scratch.subarray(0, at), "binary"), block, "latin1");
-    return Buffer.from(hash(this.#algorithm, this.#outer, "binary"), "latin1");
+    return hash(this.#algorithm, this.#outer, encoding);
   }
 
-  #streamed(parts: readonly (string | Buffer)[]): Buffer {
+  #streamed(parts: readonly (string | Buffer)[]): Hmac {
     const mac = createHmac(this.#algorithm, this.#key);
     for (const part of parts) mac.update(typeof part === "string" ? Buffer.from(part, "latin1") : part);
-    return mac.digest();
+    return mac;
   }
 }

@@ -49,9 +49,56 @@ function canonical(decoded: Buffer, encoding: DigestEncoding, text: string): boo
   return decoded.toString("base64url") === text.replace(/=+$/, "");
 }
 
+/** How digests of one length are told from other text when they are compared as text. */
+export interface DigestForm {
+  /**
+   * A digest as it was sent, in the one form that {@link encodeDigest} writes: lower case, and base64url without padding. Only its length has been looked at.
+   * @returns `undefined` for text of another length
+   */
+  read(text: string): string | undefined;
+  /** Whether text that was read consists of the encoding's characters. Asked only of a digest that was wrong, to say what is the matter. */
+  isWritten(text: string): boolean;
+}
+
+/** The form of digests of this length. */
+export function digestForm(encoding: DigestEncoding, bytes: number): DigestForm {
+  const padding = "=".repeat((3 - (bytes % 3)) % 3);
+  const characters = encoding.startsWith("hex") ? bytes * 2 : Math.ceil((bytes * 4) / 3);
+  const pattern = new RegExp(`^${ALPHABETS[encoding]}{${characters}}${encoding === "base64" ? padding : ""}$`);
+  const length = encoding === "base64" ? characters + padding.length : characters;
+  const ofLength = (text: string) => (text.length === length ? text : undefined);
+  const readers: Readonly<Record<DigestEncoding, (text: string) => string | undefined>> = {
+    hex: (text) => ofLength(text)?.toLowerCase(),
+    "hex-lower": ofLength,
+    base64: ofLength,
+    base64url: (text) => ofLength(text.endsWith(padding) ? text.slice(0, text.length - padding.length) : text),
+  };
+  return { read: readers[encoding], isWritten: (text) => pattern.test(text) };
+}
+
+const ALPHABETS: Readonly<Record<DigestEncoding, string>> = {
+  hex: "[0-9a-f]",
+  "hex-lower": "[0-9a-f]",
+  base64: "[A-Za-z0-9+/]",
+  base64url: "[A-Za-z0-9_-]",
+};
+
 /** Writes a digest the way {@link decodeDigest} reads it. */
 export function encodeDigest(digest: Buffer, encoding: DigestEncoding): string {
-  return digest.toString(encoding === "hex-lower" ? "hex" : encoding);
+  return digest.toString(textEncoding(encoding));
+}
+
+/** Node's name of the encoding. */
+export function textEncoding(encoding: DigestEncoding): "hex" | "base64" | "base64url" {
+  return encoding === "hex-lower" ? "hex" : encoding;
+}
+
+/** How the digests of a scheme are written. */
+export function digestEncodingOf(config: {
+  readonly encoding: "hex" | "base64" | "base64url";
+  readonly hexCase?: "any" | "lower";
+}): DigestEncoding {
+  return config.encoding === "hex" && config.hexCase === "lower" ? "hex-lower" : config.encoding;
 }
 
 /** Decodes base64 key material; padding may be missing. `undefined` if the text is not base64 or empty. */

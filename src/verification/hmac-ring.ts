@@ -3,7 +3,8 @@ import { type HmacAlgorithm, HmacKey } from "../lib/hmac.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { Content, SecretEncoding } from "./config.ts";
 import { decodeSecret } from "./encoding.ts";
-import { keyRingCache, type PreparedKey, type KeyRing } from "./keys.ts";
+import { keyRingCache, type KeyRing, type PreparedKey } from "./keys.ts";
+import type { VerificationKey } from "./types.ts";
 
 /** Length of each digest in bytes. */
 export const DIGEST_BYTES: Readonly<Record<HmacAlgorithm, number>> = {
@@ -30,24 +31,18 @@ export function hmacRing(algorithm: HmacAlgorithm, encoding: SecretEncoding = "r
 }
 
 /**
- * The digest of the content under this key, when one of the signatures is it. Text in the content is latin1.
+ * The first key under which one of the signatures is right for the content, with the digest. Text in the content is latin1.
  *
  * @param signatures decoded; one of another length never matches
  */
-export function matchHmac(key: HmacKey, content: Content, signatures: readonly Buffer[]): Buffer | undefined {
-  const digest = key.digest(content);
-  return signatures.some((signature) => equals(signature, digest)) ? digest : undefined;
-}
-
-/** The first key under which one of the signatures is right for the content, with the digest. */
 export function findHmac(
   keys: readonly PreparedKey<HmacKey>[],
   content: Content,
   signatures: readonly Buffer[],
-): { readonly key: PreparedKey<HmacKey>["key"]; readonly digest: Buffer } | undefined {
+): { readonly key: VerificationKey; readonly digest: Buffer } | undefined {
   for (const { key, material } of keys) {
-    const digest = matchHmac(material, content, signatures);
-    if (digest) return { key, digest };
+    const digest = material.digest(content);
+    if (signatures.some((signature) => equals(signature, digest))) return { key, digest };
   }
   return undefined;
 }

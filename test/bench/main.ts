@@ -9,6 +9,8 @@ import { buildProgram } from "./reconcile/program.ts";
 import { reconcileSummary, reconcileTable } from "./reconcile-report.ts";
 import { type BenchResults, summary, table } from "./report.ts";
 import { BODY_BYTES, CONNECTIONS, MAXMEMORY } from "./settings.ts";
+import { benchVerify, VERIFY_BODY_BYTES } from "./verify.ts";
+import { verifySummary, verifyTable } from "./verify-report.ts";
 
 const EVENTS_FOR_MEMORY = 20_000;
 const ROUTES_PER_NAMESPACE = 20;
@@ -16,12 +18,13 @@ const STEADY_MS = 30_000;
 /** Longer than any run: what a compaction takes away would not show as growth. */
 const NO_COMPACTION = "1h";
 
-const PARTS = ["ingest", "delivery", "reconcile"];
+const PARTS = ["ingest", "delivery", "reconcile", "verify"];
 
-const USAGE = `npm run bench -- [ingest|delivery|reconcile] [--json] [--rounds N] [--ingest-requests N] [--delivery-requests N] [--routes N] [--edits N]
+const USAGE = `npm run bench -- [ingest|delivery|reconcile|verify] [--json] [--rounds N] [--ingest-requests N] [--delivery-requests N] [--routes N] [--edits N]
 
 Measures durable ingest and delivery against their baselines on this machine, in interleaved rounds; without a part, both. The part reconcile
-measures the controller on a Kubernetes control plane of its own, against its targets for 1,000 routes on 2 cores.
+measures the controller on a Kubernetes control plane of its own, against its targets for 1,000 routes on 2 cores. The part verify measures
+verification against the bare HMAC over the same bytes.
 
   --json                 the table goes to stderr, one JSON line to stdout
   --rounds N             default 5
@@ -115,6 +118,14 @@ async function reconcile({ routes, edits }: Arguments): Promise<Report> {
   }
 }
 
+function verify({ rounds }: Arguments): Report {
+  console.error(`${MACHINE}, ${VERIFY_BODY_BYTES} byte bodies, ${rounds} rounds of interleaved pairs`);
+  const result = benchVerify(rounds);
+  return { text: verifyTable(result), summary: verifySummary(result) };
+}
+
+const RUNS: Readonly<Record<string, (chosen: Arguments) => Report | Promise<Report>>> = { reconcile, verify };
+
 const MACHINE = `${cpus().length} × ${cpus()[0]?.model ?? "unknown CPU"}, Node ${process.versions.node}`;
 
 const chosen = argumentsOrExit();
@@ -124,6 +135,6 @@ if (chosen.help) {
 }
 // An end by a signal is an end as well, at which whatever was started ends.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
-const report = await (chosen.part === "reconcile" ? reconcile(chosen) : throughput(chosen));
+const report = await (RUNS[chosen.part ?? ""] ?? throughput)(chosen);
 (chosen.json ? console.error : console.log)(report.text);
 if (chosen.json) console.log(JSON.stringify(report.summary));

@@ -2,6 +2,7 @@ import { hash, type KeyObject, verify } from "node:crypto";
 import type { PublicKeyConfig } from "../config.ts";
 import { contentBytes } from "../content.ts";
 import { isKeyOfType, readPublicKey, type PublicKeyType } from "../public-keys.ts";
+import { decodeBytes, digestEncodingOf, textEncoding } from "../encoding.ts";
 import type { SignatureAlgorithm } from "../signature/algorithm.ts";
 import { signatureKind } from "../signature/scheme.ts";
 import { cannotSign } from "../signature/signing.ts";
@@ -33,22 +34,28 @@ const FORMS: Readonly<Record<PublicKeyConfig["algorithm"], Form>> = {
 /** A signature that a public key of the provider checks (RFC 8032, FIPS 186-5 §6, RFC 8017 §8.2). */
 export const publicKeyKind: SchemeKind<PublicKeyConfig> = signatureKind(publicKeyAlgorithm);
 
-function publicKeyAlgorithm({ algorithm, keyFormat }: PublicKeyConfig): SignatureAlgorithm<KeyObject> {
-  const { name, keyType, digest, bytes, fixedLength } = FORMS[algorithm];
+function publicKeyAlgorithm(config: PublicKeyConfig): SignatureAlgorithm<KeyObject, Buffer> {
+  const { name, keyType, digest, bytes, fixedLength } = FORMS[config.algorithm];
+  const encoding = digestEncodingOf(config);
   return {
     name,
-    bytes,
-    fixedLength,
+    form: `${fixedLength ? "" : "at most "}${bytes} bytes in ${encoding}`,
     maxSignatures: MAX_SIGNATURES,
     prepare(secret) {
-      const key = readPublicKey(secret.reveal(), keyFormat);
+      const key = readPublicKey(secret.reveal(), config.keyFormat);
       return key && isKeyOfType(key, keyType) ? key : undefined;
     },
+    read(text) {
+      const signature = decodeBytes(text, encoding, bytes);
+      return fixedLength && signature?.length !== bytes ? undefined : signature;
+    },
+    isWritten: () => true,
     match(key, content, signatures) {
-      const bytesSigned = contentBytes(content);
-      const matched = signatures.some((signature) => verify(digest, bytesSigned, key, signature));
+      const signed = contentBytes(content);
       // Of an ECDSA signature anybody can make a second one that is valid as well, so the content stands for it.
-      return matched ? hash("sha256", bytesSigned, "buffer") : undefined;
+      return signatures.some((signature) => verify(digest, signed, key, signature))
+        ? hash("sha256", signed, textEncoding(encoding))
+        : undefined;
     },
     sign() {
       throw cannotSign("only the provider has the private key");

@@ -1,48 +1,55 @@
-import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from "node:crypto";
-import { HmacKey } from "../../lib/hmac.ts";
-import type { Secret } from "../../lib/secret.ts";
+import { sign, verify, type KeyObject } from "node:crypto";
+import { equals } from "../../lib/equals.ts";
+import type { HmacKey } from "../../lib/hmac.ts";
 import { DEFAULT_TOLERANCE_MS, type StandardWebhooksConfig, type VerifierOptions } from "../config.ts";
 import { contentBytes } from "../content.ts";
-import { decodeDigest, decodeKey } from "../encoding.ts";
-import { matchHmac } from "../hmac-ring.ts";
+import { decodeDigest, digestForm } from "../encoding.ts";
 import { keyRingCache, usableAt, type PreparedKey } from "../keys.ts";
 import { NO_USABLE_KEY, refuse, singleHeader, type Refusal } from "../refusal.ts";
-import { ed25519PublicKey } from "../public-keys.ts";
 import { cannotSign } from "../signature/signing.ts";
 import { checkTimestamp, formatTimestamp, parseTimestamp } from "../timestamp.ts";
 import type { SignedParts, SignedRequest, SignInput, Verdict, Verifier } from "../types.ts";
 import type { SchemeKind } from "./scheme-kind.ts";
-
-/** DER before the seed of an ed25519 private key (RFC 8410 §7). */
-const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
+import { readStandardWebhooksKey, type StandardWebhooksKey } from "./standard-webhooks-keys.ts";
 
 /** Signatures of one header that are looked at: an ed25519 check costs about 60 µs, and a 16 KB header holds 170 of them. */
 const MAX_SIGNATURES = 20;
 
-type Material =
-  | { readonly version: "v1"; readonly key: HmacKey }
-  | { readonly version: "v1a"; readonly key: KeyObject; readonly signing: KeyObject | undefined };
+interface Names {
+  readonly id: string;
+  readonly timestamp: string;
+  readonly signature: string;
+}
 
-interface Claims {
-  readonly prefix: string;
+const WEBHOOK: Names = { id: "webhook-id", timestamp: "webhook-timestamp", signature: "webhook-signature" };
+const SVIX: Names = { id: "svix-id", timestamp: "svix-timestamp", signature: "svix-signature" };
+
+const MAC = digestForm("base64", 32);
+
+interface Signatures {
+  /** HMACs (`v1`) in base64. */
+  readonly macs: readonly string[];
+  /** ed25519 signatures (`v1a`). */
+  readonly signed: readonly Buffer[];
+}
+
+interface Claims extends Signatures {
+  readonly names: Names;
   readonly timestamp: string;
   readonly signedAt: number;
   readonly id: string;
-  readonly signatures: readonly { readonly version: Material["version"]; readonly bytes: Buffer }[];
 }
 
 /**
  * Standard Webhooks (the specification of that name, version 1.0.0): HMAC-SHA256 as `v1,<base64>`, ed25519 as `v1a,<base64>`, over `id.timestamp.body`.
- * Secrets: `whsec_<base64>`, the same without prefix, or `v1,whsec_<base64>` as Supabase shows it; `whpk_<base64>` is a public key of
- * 32 bytes, `whsk_<base64>` a private one of 64 (seed, then public key), which can also sign. A key answers for its own version only.
  * The headers of Svix (`svix-id`, …) are the same ones under an older name.
  */
 export const standardWebhooksKind: SchemeKind<StandardWebhooksConfig> = {
   create: (_config, options) => standardWebhooksScheme(options),
-  covers: () => ({ body: true, headers: ["webhook-id"] }),
+  covers: () => ({ body: true, headers: [WEBHOOK.id] }),
   signsTime: () => true,
   describe: () => ({
-    place: "webhook-signature, svix-signature",
+    place: `${WEBHOOK.signature}, ${SVIX.signature}`,
     algorithm: "HMAC-SHA256 or Ed25519, base64",
     content: "{id}.{timestamp}.{body}",
   }),
@@ -50,121 +57,122 @@ export const standardWebhooksKind: SchemeKind<StandardWebhooksConfig> = {
 
 function standardWebhooksScheme(options: VerifierOptions): Verifier {
   const toleranceMs = options.toleranceMs ?? DEFAULT_TOLERANCE_MS;
-  const ring = keyRingCache(prepare);
+  const ring = keyRingCache(readStandardWebhooksKey);
   return {
-    signedIdHeader: "webhook-id",
-    secretHeaders: ["webhook-signature", "svix-signature"],
+    signedIdHeader: WEBHOOK.id,
+    secretHeaders: [WEBHOOK.signature, SVIX.signature],
     verify(request, keys, now) {
       const usable = usableAt(ring(keys), now);
       if (usable.length === 0) return NO_USABLE_KEY;
       const claims = readClaims(request);
       if ("ok" in claims) return claims;
-      return checkTimestamp(claims.signedAt, now, toleranceMs, "seconds") ?? match(usable, claims, request);
+      return checkTimestamp(claims.signedAt, now, toleranceMs, "seconds") ?? match(usable, claims, request.body);
     },
     sign: (input, keys, now) => signWith(usableAt(ring(keys), now), input, now),
   };
 }
 
-function prepare(secret: Secret): Material | undefined {
-  const text = secret.reveal().toString("latin1");
-  if (text.startsWith("whpk_")) return publicKey(decodeKey(text.slice(5)));
-  if (text.startsWith("whsk_")) return privateKey(decodeKey(text.slice(5)));
-  const bytes = decodeKey(text.replace(/^(v1,)?whsec_/, ""));
-  return bytes && { version: "v1", key: new HmacKey("sha256", bytes) };
-}
-
-function publicKey(raw: Buffer | undefined): Material | undefined {
-  const key = ed25519PublicKey(raw);
-  return key && { version: "v1a", key, signing: undefined };
-}
-
-function privateKey(raw: Buffer | undefined): Material | undefined {
-  if (raw?.length !== 64) return undefined;
-  const der = Buffer.concat([PKCS8_PREFIX, raw.subarray(0, 32)]);
-  const signing = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
-  return { version: "v1a", key: createPublicKey(signing), signing };
-}
-
 function readClaims(request: SignedRequest): Claims | Refusal {
-  const prefix =
-    request.header("webhook-signature").length === 0 && request.header("svix-signature").length > 0
-      ? "svix-"
-      : "webhook-";
-  const signature = singleHeader(request, `${prefix}signature`, "SignatureMalformed");
+  const values = request.header(WEBHOOK.signature);
+  const names = values.length === 0 && request.header(SVIX.signature).length > 0 ? SVIX : WEBHOOK;
+  const signature = singleHeader(request, names.signature, "SignatureMalformed");
   if (typeof signature !== "string") return signature;
-  const id = singleHeader(request, `${prefix}id`, "SignatureMalformed");
+  const id = singleHeader(request, names.id, "SignatureMalformed");
   if (typeof id !== "string") return id;
-  const timestamp = singleHeader(request, `${prefix}timestamp`, "TimestampMalformed");
+  const timestamp = singleHeader(request, names.timestamp, "TimestampMalformed");
   if (typeof timestamp !== "string") return timestamp;
   const signedAt = parseTimestamp(timestamp, "seconds");
-  if (signedAt === undefined) return refuse("TimestampMalformed", `${prefix}timestamp is not a Unix time in seconds`);
-  const signatures = readSignatures(signature);
-  if (!signatures || signatures.length === 0) {
-    return refuse("SignatureMalformed", `${prefix}signature is no list of v1,<base64> or v1a,<base64>`);
-  }
-  return { prefix, timestamp, signedAt, id, signatures };
+  if (signedAt === undefined) return refuse("TimestampMalformed", `${names.timestamp} is not a Unix time in seconds`);
+  const { macs, signed } = readSignatures(signature);
+  if (macs.length + signed.length === 0) return malformed(names);
+  return { names, timestamp, signedAt, id, macs, signed };
 }
 
-/** `undefined` when the header was sent twice and joined (a second comma in one item) or holds too many. */
-function readSignatures(text: string): Claims["signatures"] | undefined {
-  const items = text.split(" ", MAX_SIGNATURES + 1);
-  if (items.length > MAX_SIGNATURES) return undefined;
-  const signatures: { version: Material["version"]; bytes: Buffer }[] = [];
-  for (const item of items) {
-    const [version, encoded, ...rest] = item.split(",");
-    if (rest.length > 0) return undefined;
-    if ((version !== "v1" && version !== "v1a") || encoded === undefined) continue;
-    const bytes = decodeDigest(encoded, "base64", version === "v1" ? 32 : 64);
-    if (bytes) signatures.push({ version, bytes });
-  }
-  return signatures;
+function malformed(names: Names): Refusal {
+  return refuse("SignatureMalformed", `${names.signature} is no list of v1,<base64> or v1a,<base64>`);
 }
 
-function match(usable: readonly PreparedKey<Material>[], claims: Claims, request: SignedRequest): Verdict {
-  const head = `${claims.id}.${claims.timestamp}.`;
+const NO_SIGNATURES: Signatures = { macs: [], signed: [] };
+
+/** None when the header was sent twice and joined (a second comma in one item) or holds too many. Other versions are passed over. */
+function readSignatures(text: string): Signatures {
+  const macs: string[] = [];
+  const signed: Buffer[] = [];
+  let count = 0;
+  for (let start = 0; start <= text.length; count += 1) {
+    const space = text.indexOf(" ", start);
+    const end = space === -1 ? text.length : space;
+    if (count === MAX_SIGNATURES || !readItem(text.slice(start, end), macs, signed)) return NO_SIGNATURES;
+    start = end + 1;
+  }
+  return { macs, signed };
+}
+
+/** @returns false for an item that no sender writes */
+function readItem(item: string, macs: string[], signed: Buffer[]): boolean {
+  const comma = item.indexOf(",");
+  if (item.includes(",", comma + 1)) return false;
+  if (comma === 2 && item.startsWith("v1")) addIfRead(macs, MAC.read(item.slice(3)));
+  else if (comma === 3 && item.startsWith("v1a")) addIfRead(signed, decodeDigest(item.slice(4), "base64", 64));
+  return true;
+}
+
+function addIfRead<T>(list: T[], item: T | undefined): void {
+  if (item !== undefined) list.push(item);
+}
+
+function match(usable: readonly PreparedKey<StandardWebhooksKey>[], claims: Claims, body: Buffer): Verdict {
+  const content = [`${claims.id}.${claims.timestamp}.`, body];
   for (const { key, material } of usable) {
-    const matched =
+    const signature =
       material.version === "v1"
-        ? matchMac(material.key, claims, head, request.body)
-        : matchEd25519(material.key, claims, head, request.body);
-    if (!matched) continue;
+        ? matchMac(material.key, claims.macs, content)
+        : matchEd25519(material.key, claims.signed, content);
+    if (signature === undefined) continue;
     const { id: deliveryId, signedAt } = claims;
-    return { ok: true, key, signedAt, deliveryId, signature: `${material.version},${matched.toString("base64")}` };
+    return { ok: true, key, signedAt, deliveryId, signature };
   }
+  if (claims.signed.length === 0 && !claims.macs.some((mac) => MAC.isWritten(mac))) return malformed(claims.names);
   return refuse(
     "SignatureMismatch",
-    `${claims.prefix}signature matches none of ${usable.length} key(s) over the raw body`,
+    `${claims.names.signature} matches none of ${usable.length} key(s) over the raw body`,
   );
 }
 
-function matchMac(key: HmacKey, { signatures }: Claims, head: string, body: Buffer): Buffer | undefined {
-  const macs = signatures.filter(({ version }) => version === "v1").map(({ bytes }) => bytes);
-  return macs.length === 0 ? undefined : matchHmac(key, [head, body], macs);
+function matchMac(key: HmacKey, macs: readonly string[], content: readonly (string | Buffer)[]): string | undefined {
+  if (macs.length === 0) return undefined;
+  const digest = key.digestText(content, "base64");
+  for (const mac of macs) if (equals(mac, digest)) return `v1,${digest}`;
+  return undefined;
 }
 
-function matchEd25519(key: KeyObject, { signatures }: Claims, head: string, body: Buffer): Buffer | undefined {
-  const content = contentBytes([head, body]);
-  return signatures.find(({ version, bytes }) => version === "v1a" && verify(null, content, key, bytes))?.bytes;
+function matchEd25519(
+  key: KeyObject,
+  signatures: readonly Buffer[],
+  content: readonly (string | Buffer)[],
+): string | undefined {
+  if (signatures.length === 0) return undefined;
+  const bytes = contentBytes(content);
+  const matched = signatures.find((signature) => verify(null, bytes, key, signature));
+  return matched && `v1a,${matched.toString("base64")}`;
 }
 
-function signWith(usable: readonly PreparedKey<Material>[], input: SignInput, now: number): SignedParts {
+function signWith(usable: readonly PreparedKey<StandardWebhooksKey>[], input: SignInput, now: number): SignedParts {
   const timestamp = formatTimestamp(now, "seconds");
   const content = contentBytes([`${input.id}.${timestamp}.`, input.body]);
   const signature = usable.map(({ material }) => signatureOf(material, content)).find((made) => made !== undefined);
-  if (signature === undefined) {
-    throw cannotSign("no usable whsec_ or whsk_ key to sign with");
-  }
+  if (signature === undefined) throw cannotSign("no usable whsec_ or whsk_ key to sign with");
   return {
     headers: {
       ...input.headers,
-      "webhook-id": input.id,
-      "webhook-timestamp": timestamp,
-      "webhook-signature": signature,
+      [WEBHOOK.id]: input.id,
+      [WEBHOOK.timestamp]: timestamp,
+      [WEBHOOK.signature]: signature,
     },
   };
 }
 
-function signatureOf(material: Material, content: Buffer): string | undefined {
-  if (material.version === "v1") return `v1,${material.key.digest([content]).toString("base64")}`;
+function signatureOf(material: StandardWebhooksKey, content: Buffer): string | undefined {
+  if (material.version === "v1") return `v1,${material.key.digestText([content], "base64")}`;
   return material.signing && `v1a,${sign(null, content, material.signing).toString("base64")}`;
 }

@@ -1,5 +1,4 @@
 import { valueAt } from "../../lib/json-source.ts";
-import { decodeBytes, decodeDigest } from "../encoding.ts";
 import { refuse, singleHeader, type Refusal } from "../refusal.ts";
 import { hasUsualLength, parseTimestamp } from "../timestamp.ts";
 import type { SignedRequest } from "../types.ts";
@@ -7,10 +6,10 @@ import type { SignatureAlgorithm } from "./algorithm.ts";
 import type { SignatureSettings, TimestampPlace } from "./settings.ts";
 
 /** What the request says of itself, before any of it is believed. */
-export interface Claims {
-  /** Pieces of the signature headers, as sent. */
-  readonly items: readonly string[];
-  readonly signatures: readonly Buffer[];
+export interface Claims<S> {
+  /** Values of the signature headers, as sent. */
+  readonly values: readonly string[];
+  readonly signatures: readonly S[];
   readonly timestamp: string | undefined;
   /** Unix ms. `undefined` also when the timestamp stands in the body, which is read once the signature has matched. */
   readonly signedAt: number | undefined;
@@ -18,51 +17,50 @@ export interface Claims {
   readonly keyId: string | undefined;
 }
 
-type Form = Pick<SignatureAlgorithm<never>, "bytes" | "fixedLength" | "maxSignatures">;
+/** As much of the claims as the signed content may hold. */
+export type ContentSource = Pick<Claims<never>, "values" | "timestamp" | "id">;
+
+/** As much of an algorithm as reading takes. */
+type Form<S> = Pick<SignatureAlgorithm<unknown, S>, "form" | "maxSignatures" | "read">;
 
 /** Reads the headers: missing ones first (400), then form (400 for the timestamp, 401 for the signature). */
-export function readClaims(settings: SignatureSettings, form: Form, request: SignedRequest): Claims | Refusal {
-  const items = readItems(settings, request);
-  if ("ok" in items) return items;
+export function readClaims<S>(
+  settings: SignatureSettings,
+  algorithm: Form<S>,
+  request: SignedRequest,
+): Claims<S> | Refusal {
+  const values = readValues(settings, request);
+  if ("ok" in values) return values;
   for (const name of settings.required) {
     const value = singleHeader(request, name, "DedupeKeyMissing");
     if (typeof value !== "string") return value;
   }
-  const timestamp = readTimestamp(settings, request, items);
+  const timestamp = readTimestamp(settings, request, values);
   if (typeof timestamp === "object") return timestamp;
   const id = readId(settings, request);
   if (typeof id === "object") return id;
   const keyId = readKeyId(settings, request);
   if (typeof keyId === "object") return keyId;
-  const signatures = readSignatures(settings, form, items);
+  const signatures = readSignatures(settings, algorithm, values);
   if ("ok" in signatures) return signatures;
   const signedAt = signedTime(settings.timestamp, timestamp);
-  return typeof signedAt === "object" ? signedAt : { items, signatures, timestamp, signedAt, id, keyId };
+  return typeof signedAt === "object" ? signedAt : { values, signatures, timestamp, signedAt, id, keyId };
 }
 
-/** The pieces of all signature headers that are there; one is enough. */
-function readItems(settings: SignatureSettings, request: SignedRequest): readonly string[] | Refusal {
-  const [first = ""] = settings.headers;
-  if (settings.headers.length === 1) {
-    const raw = singleHeader(request, first, "SignatureMalformed");
-    return typeof raw === "string" ? split(settings, raw) : raw;
+/** The values of all signature headers that are there; one is enough. */
+function readValues({ headers }: SignatureSettings, request: SignedRequest): readonly string[] | Refusal {
+  const [first = ""] = headers;
+  const values: string[] = [];
+  for (const name of headers) {
+    const value = singleHeader(request, name, "SignatureMalformed");
+    if (typeof value === "string") values.push(value);
+    else if (value.reason !== "HeaderMissing" || headers.length === 1) return value;
   }
-  const items: string[] = [];
-  for (const name of settings.headers) {
-    const raw = singleHeader(request, name, "SignatureMalformed");
-    if (typeof raw === "string") items.push(...split(settings, raw));
-    else if (raw.reason !== "HeaderMissing") return raw;
-  }
-  if (items.length > 0) return items;
-  const others = settings.headers.length - 1;
-  return refuse("HeaderMissing", `header ${first} is missing, and so are ${others} other(s) that could stand for it`);
-}
-
-function split({ separator, prefix, prefixOnce }: SignatureSettings, raw: string): readonly string[] {
-  const items = separator === undefined ? [raw] : raw.split(separator);
-  if (!prefixOnce) return items;
-  const start = items.findIndex((item) => item.startsWith(prefix));
-  return start === -1 ? items : items.map((item, index) => (index > start ? prefix + item : item));
+  if (values.length > 0) return values;
+  return refuse(
+    "HeaderMissing",
+    `header ${first} is missing, and so are ${headers.length - 1} that could stand for it`,
+  );
 }
 
 function readId({ readsId, idHeader }: SignatureSettings, request: SignedRequest): string | undefined | Refusal {
@@ -78,36 +76,46 @@ function readKeyId({ keyIdHeader }: SignatureSettings, request: SignedRequest): 
 }
 
 function readTimestamp(
-  { timestamp, headers }: SignatureSettings,
+  { timestamp, headers, separator }: SignatureSettings,
   request: SignedRequest,
-  items: readonly string[],
+  values: readonly string[],
 ): string | undefined | Refusal {
-  switch (timestamp?.from) {
-    case "header":
-      return singleHeader(request, timestamp.name, "TimestampMalformed");
-    case "param": {
-      const { value, count } = findParam(items, timestamp.name);
-      if (count === 1) return value;
-      return refuse("TimestampMalformed", `${headers[0]} has ${count} items ${timestamp.name}=, exactly one is needed`);
-    }
-    default:
-      return undefined;
-  }
+  if (timestamp?.from === "header") return singleHeader(request, timestamp.name, "TimestampMalformed");
+  if (timestamp?.from !== "param") return undefined;
+  const value = findParam(values, separator, timestamp.prefix);
+  if (value !== undefined) return value;
+  return refuse("TimestampMalformed", `${headers[0]} must hold ${timestamp.name}= exactly once`);
 }
 
-/** A parameter among the pieces of a header, and how often it is there. */
+/**
+ * A parameter among the pieces of the signature headers.
+ *
+ * @param prefix name and `=`
+ * @returns `undefined` when it is missing, or there more than once
+ */
 export function findParam(
-  items: readonly string[],
-  name: string,
-): { readonly value: string | undefined; readonly count: number } {
-  let value: string | undefined;
-  let count = 0;
-  for (const item of items) {
-    if (item.charCodeAt(name.length) !== 0x3d || !item.startsWith(name)) continue;
-    value = item.slice(name.length + 1);
-    count += 1;
+  values: readonly string[],
+  separator: string | undefined,
+  prefix: string,
+): string | undefined {
+  let found: string | undefined;
+  for (const value of values) {
+    for (let start = 0; start <= value.length; ) {
+      const end = endOfPiece(value, separator, start);
+      if (value.startsWith(prefix, start)) {
+        if (found !== undefined) return undefined;
+        found = value.slice(start + prefix.length, end);
+      }
+      start = end + (separator?.length ?? 1);
+    }
   }
-  return { value, count };
+  return found;
+}
+
+/** Pieces are not split off beforehand: most of them nobody wants, and this runs for every request. */
+function endOfPiece(value: string, separator: string | undefined, start: number): number {
+  const end = separator === undefined ? -1 : value.indexOf(separator, start);
+  return end === -1 ? value.length : end;
 }
 
 function signedTime(place: TimestampPlace | undefined, text: string | undefined): number | undefined | Refusal {
@@ -129,25 +137,41 @@ export function bodyTime(
 }
 
 /** Pieces that are no signature of this scheme are passed over: providers add new versions beside the old one. */
-function readSignatures(
-  { prefix, encoding, headers }: SignatureSettings,
-  { bytes, fixedLength, maxSignatures }: Form,
-  items: readonly string[],
-): readonly Buffer[] | Refusal {
-  const signatures: Buffer[] = [];
-  for (const item of items) {
-    if (!item.startsWith(prefix)) continue;
-    const text = item.slice(prefix.length);
-    const signature = fixedLength ? decodeDigest(text, encoding, bytes) : decodeBytes(text, encoding, bytes);
-    if (signature) signatures.push(signature);
+function readSignatures<S>(
+  settings: SignatureSettings,
+  algorithm: Form<S>,
+  values: readonly string[],
+): readonly S[] | Refusal {
+  const signatures: S[] = [];
+  for (const value of values) readPieces(settings, algorithm, value, signatures);
+  const [header] = settings.headers;
+  if (signatures.length > algorithm.maxSignatures) {
+    return refuse("SignatureMalformed", `${header} holds more than ${algorithm.maxSignatures} signatures`);
   }
-  if (signatures.length > maxSignatures) {
-    return refuse(
-      "SignatureMalformed",
-      `${headers[0]} holds ${signatures.length} signatures, at most ${maxSignatures}`,
-    );
+  return signatures.length > 0 ? signatures : malformed(settings, algorithm);
+}
+
+function readPieces<S>(
+  { separator, prefix, prefixOnce }: SignatureSettings,
+  algorithm: Form<S>,
+  value: string,
+  signatures: S[],
+): void {
+  let inList = false;
+  for (let start = 0; start <= value.length && signatures.length <= algorithm.maxSignatures; ) {
+    const end = endOfPiece(value, separator, start);
+    const prefixed = value.startsWith(prefix, start);
+    if (prefixed || inList) {
+      const signature = algorithm.read(value.slice(prefixed ? start + prefix.length : start, end));
+      if (signature !== undefined) signatures.push(signature);
+      inList = prefixOnce;
+    }
+    start = end + (separator?.length ?? 1);
   }
-  if (signatures.length > 0) return signatures;
-  const form = `${fixedLength ? "" : "at most "}${bytes} bytes in ${encoding}${prefix && ` after "${prefix}"`}`;
-  return refuse("SignatureMalformed", `${headers[0]} holds no signature of the form: ${form}`);
+}
+
+/** The refusal of a header in which nothing looks like a signature. */
+export function malformed<S>({ prefix, headers }: SignatureSettings, { form }: Pick<Form<S>, "form">): Refusal {
+  const after = prefix && ` after "${prefix}"`;
+  return refuse("SignatureMalformed", `${headers[0]} holds no signature of the form: ${form}${after}`);
 }

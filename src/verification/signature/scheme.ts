@@ -1,40 +1,44 @@
 import type { Content, SignatureConfig, VerifierOptions } from "../config.ts";
-import { encodeDigest } from "../encoding.ts";
 import { keyRingCache, selectById, usableAt, type PreparedKey } from "../keys.ts";
 import { NO_USABLE_KEY, refuse, type Refusal } from "../refusal.ts";
 import type { SchemeKind } from "../schemes/scheme-kind.ts";
 import { checkTimestamp } from "../timestamp.ts";
 import type { SignedRequest, Verdict, VerificationKey, Verifier } from "../types.ts";
 import type { SignatureAlgorithm } from "./algorithm.ts";
-import { bodyTime, readClaims, type Claims } from "./claims.ts";
+import { bodyTime, malformed, readClaims, type Claims } from "./claims.ts";
 import { compileSettings, coverageOf, type SignatureSettings } from "./settings.ts";
 import { signedContents } from "./signed-content.ts";
 import { signRequest } from "./signing.ts";
 
-interface Engine<M> {
+interface Engine<M, S> {
   readonly settings: SignatureSettings;
-  readonly algorithm: SignatureAlgorithm<M>;
+  readonly algorithm: SignatureAlgorithm<M, S>;
 }
 
 interface Match {
   readonly key: VerificationKey;
-  readonly canonical: Buffer;
+  readonly canonical: string;
 }
 
 /** The kind of all schemes that sign a request as bytes; they differ in the algorithm. */
-export function signatureKind<C extends SignatureConfig, M>(
-  algorithmOf: (config: C) => SignatureAlgorithm<M>,
+export function signatureKind<C extends SignatureConfig, M, S>(
+  algorithmOf: (config: C) => SignatureAlgorithm<M, S>,
 ): SchemeKind<C> {
   return {
     create: (config, options) => signatureScheme(config, algorithmOf(config), options),
     covers: coverageOf,
     signsTime: (config) => config.timestamp !== undefined,
     describe: (config) => ({
-      place: [config.header, ...(config.otherHeaders ?? [])].join(", ").toLowerCase(),
+      place: placeOf([config.header, ...(config.otherHeaders ?? [])]).toLowerCase(),
       algorithm: `${algorithmOf(config).name}, ${config.encoding}`,
       content: typeof config.signedContent === "string" ? config.signedContent : config.signedContent.description,
     }),
   };
+}
+
+/** A provider with a header for each of a hundred keys needs no hundred names. */
+function placeOf(headers: readonly string[]): string {
+  return headers.length <= 3 ? headers.join(", ") : `${headers[0]} to ${headers.at(-1)}`;
 }
 
 /**
@@ -42,9 +46,9 @@ export function signatureKind<C extends SignatureConfig, M>(
  *
  * @throws VerificationConfigError when the settings contradict each other
  */
-function signatureScheme<M>(
+function signatureScheme<M, S>(
   config: SignatureConfig,
-  algorithm: SignatureAlgorithm<M>,
+  algorithm: SignatureAlgorithm<M, S>,
   options: VerifierOptions,
 ): Verifier {
   const settings = compileSettings(config, options);
@@ -58,12 +62,13 @@ function signatureScheme<M>(
   };
 }
 
-function verify<M>(
-  { settings, algorithm }: Engine<M>,
+function verify<M, S>(
+  engine: Engine<M, S>,
   ring: readonly PreparedKey<M>[],
   request: SignedRequest,
   now: number,
 ): Verdict {
+  const { settings, algorithm } = engine;
   const usable = usableAt(ring, now);
   if (usable.length === 0) return NO_USABLE_KEY;
   const claims = readClaims(settings, algorithm, request);
@@ -74,20 +79,21 @@ function verify<M>(
   if ("ok" in contents) return contents;
   const candidates = selectById(usable, claims.keyId);
   const match = findMatch(algorithm, candidates, contents, claims.signatures);
-  if (!match) return mismatch(settings, candidates.length);
+  if (!match) return mismatch(engine, claims, candidates.length);
   const signedAt = settings.timestamp?.from === "json" ? timeInBody(settings, request, now) : claims.signedAt;
   return typeof signedAt === "object" ? signedAt : accept(settings, match, claims, signedAt);
 }
 
-function mismatch({ headers }: SignatureSettings, keys: number): Refusal {
-  return refuse("SignatureMismatch", `${headers[0]} matches none of ${keys} key(s) over the raw body`);
+function mismatch<M, S>({ settings, algorithm }: Engine<M, S>, { signatures }: Claims<S>, keys: number): Refusal {
+  if (!signatures.some((signature) => algorithm.isWritten(signature))) return malformed(settings, algorithm);
+  return refuse("SignatureMismatch", `${settings.headers[0]} matches none of ${keys} key(s) over the raw body`);
 }
 
-function findMatch<M>(
-  algorithm: SignatureAlgorithm<M>,
+function findMatch<M, S>(
+  algorithm: SignatureAlgorithm<M, S>,
   candidates: readonly PreparedKey<M>[],
   contents: readonly Content[],
-  signatures: readonly Buffer[],
+  signatures: readonly S[],
 ): Match | undefined {
   for (const content of contents) {
     for (const { key, material } of candidates) {
@@ -99,15 +105,15 @@ function findMatch<M>(
 }
 
 function accept(
-  { encoding, trustsId }: SignatureSettings,
+  { trustsId }: SignatureSettings,
   { key, canonical }: Match,
-  { id }: Claims,
+  { id }: Claims<unknown>,
   signedAt: number | undefined,
 ): Verdict {
   return {
     ok: true,
     key,
-    signature: encodeDigest(canonical, encoding),
+    signature: canonical,
     ...(signedAt !== undefined && { signedAt }),
     ...(id !== undefined && trustsId && { deliveryId: id }),
   };

@@ -6,7 +6,6 @@ import {
   type SignedContent,
   type VerifierOptions,
 } from "../config.ts";
-import type { DigestEncoding } from "../encoding.ts";
 import type { Coverage } from "../schemes/scheme-kind.ts";
 import { compileTemplate, contains, isDelimited, isTimestampBare, type Segment } from "../template.ts";
 import type { TimestampUnit } from "../timestamp.ts";
@@ -14,7 +13,7 @@ import type { TimestampUnit } from "../timestamp.ts";
 /** Where the timestamp stands. Header names are in lower case. */
 export type TimestampPlace = { readonly unit: TimestampUnit } & (
   | { readonly from: "header"; readonly name: string; readonly usualLength: boolean }
-  | { readonly from: "param"; readonly name: string; readonly usualLength: boolean }
+  | { readonly from: "param"; readonly name: string; readonly prefix: string; readonly usualLength: boolean }
   | { readonly from: "json"; readonly tokens: readonly string[]; readonly pointer: string }
 );
 
@@ -23,7 +22,6 @@ type ContentSettings = Pick<SignatureSettings, "segments" | "contentOf">;
 /** A {@link SignatureConfig} as the hot path needs it: names in lower case, the template compiled. */
 export interface SignatureSettings {
   readonly headers: readonly string[];
-  readonly encoding: DigestEncoding;
   readonly prefix: string;
   readonly prefixOnce: boolean;
   readonly separator: string | undefined;
@@ -55,7 +53,6 @@ export function compileSettings(config: SignatureConfig, options: VerifierOption
     ...content,
     ...idSettings(config, content, idHeader),
     headers: lowerAll([config.header, ...(config.otherHeaders ?? [])]),
-    encoding: config.encoding === "hex" && config.hexCase === "lower" ? "hex-lower" : config.encoding,
     prefix,
     prefixOnce,
     separator: config.separator === "" ? undefined : config.separator,
@@ -108,7 +105,7 @@ function timestampPlace(
 ): TimestampPlace {
   const usualLength = segments !== undefined && isTimestampBare(segments);
   if (header !== undefined) return { from: "header", name: header.toLowerCase(), unit, usualLength };
-  if (param !== undefined) return { from: "param", name: param, unit, usualLength };
+  if (param !== undefined) return { from: "param", name: param, prefix: `${param}=`, unit, usualLength };
   const pointer = json ?? "";
   return { from: "json", pointer, tokens: pointerTokens(pointer), unit };
 }

@@ -2,7 +2,7 @@ import type { Content } from "../config.ts";
 import { singleHeader, type Refusal } from "../refusal.ts";
 import { latin1, type Segment } from "../template.ts";
 import type { SignedRequest } from "../types.ts";
-import { findParam, type Claims } from "./claims.ts";
+import { findParam, type ContentSource } from "./claims.ts";
 import type { SignatureSettings } from "./settings.ts";
 
 /** Contents of a {@link SignedContent} that are looked at. */
@@ -12,33 +12,39 @@ const MAX_CONTENTS = 4;
 export function signedContents(
   settings: SignatureSettings,
   request: SignedRequest,
-  claims: Claims,
+  claims: ContentSource,
 ): readonly Content[] | Refusal {
   const { contentOf, segments = [] } = settings;
   if (contentOf === undefined) {
     const content = fillTemplate(segments, request, claims);
     return "ok" in content ? content : [content];
   }
-  const { items, timestamp, id } = claims;
-  const param = (name: string) => {
-    const { value, count } = findParam(items, name);
-    return count === 1 ? value : undefined;
-  };
+  const { values, timestamp, id } = claims;
+  const param = (name: string) => findParam(values, settings.separator, `${name}=`);
   const contents = contentOf.contents(request, { timestamp, id, param });
   return "ok" in contents ? contents : contents.slice(0, MAX_CONTENTS);
 }
 
-function fillTemplate(segments: readonly Segment[], request: SignedRequest, claims: Claims): Content | Refusal {
+/** Neighbouring pieces of text become one part: an algorithm takes each part on its own. */
+function fillTemplate(segments: readonly Segment[], request: SignedRequest, claims: ContentSource): Content | Refusal {
   const parts: (string | Buffer)[] = [];
+  let text = "";
   for (const segment of segments) {
-    const part = segment.type === "body" ? request.body : segmentText(segment, request, claims);
-    if (typeof part === "object" && "ok" in part) return part;
-    parts.push(part);
+    if (segment.type === "body") {
+      if (text !== "") parts.push(text);
+      parts.push(request.body);
+      text = "";
+      continue;
+    }
+    const piece = segmentText(segment, request, claims);
+    if (typeof piece === "object") return piece;
+    text += piece;
   }
+  if (text !== "") parts.push(text);
   return parts;
 }
 
-function segmentText(segment: Segment, request: SignedRequest, claims: Claims): string | Refusal {
+function segmentText(segment: Segment, request: SignedRequest, claims: ContentSource): string | Refusal {
   switch (segment.type) {
     case "literal":
       return segment.text;

@@ -1,12 +1,10 @@
 import { isRecord } from "../../lib/record.ts";
 import { parseJson } from "../../lib/json-source.ts";
 import { VerificationConfigError } from "../config.ts";
-import { encodeDigest } from "../encoding.ts";
 import type { PreparedKey } from "../keys.ts";
 import { formatTimestamp } from "../timestamp.ts";
 import type { SignedParts, SignInput, VerificationKey } from "../types.ts";
 import type { SignatureAlgorithm } from "./algorithm.ts";
-import type { Claims } from "./claims.ts";
 import type { SignatureSettings, TimestampPlace } from "./settings.ts";
 import { signedContents } from "./signed-content.ts";
 
@@ -15,8 +13,8 @@ import { signedContents } from "./signed-content.ts";
  *
  * @throws VerificationConfigError `CannotSign`
  */
-export function signRequest<M>(
-  { settings, algorithm }: { readonly settings: SignatureSettings; readonly algorithm: SignatureAlgorithm<M> },
+export function signRequest<M, S>(
+  { settings, algorithm }: { readonly settings: SignatureSettings; readonly algorithm: SignatureAlgorithm<M, S> },
   signer: PreparedKey<M> | undefined,
   input: SignInput,
   now: number,
@@ -30,7 +28,7 @@ export function signRequest<M>(
   };
   const body = place?.from === "json" ? stampBody(input.body, place, now) : input.body;
   const content = contentToSign(settings, { ...input, body, headers }, timestamp);
-  const signature = settings.prefix + encodeDigest(algorithm.sign(signer.material, content), settings.encoding);
+  const signature = settings.prefix + algorithm.sign(signer.material, content);
   const value = place?.from === "param" ? `${place.name}=${timestamp}${settings.separator}${signature}` : signature;
   return {
     headers: { ...headers, [settings.headers[0] ?? ""]: value },
@@ -51,9 +49,7 @@ function contentToSign(
 ) {
   const lookup = (name: string) => (input.headers[name] === undefined ? [] : [input.headers[name]]);
   const request = { ...input, header: lookup, json: () => parseJson(input.body) };
-  const { id } = input;
-  const claims: Claims = { items: [], signatures: [], timestamp, signedAt: undefined, id, keyId: undefined };
-  const contents = signedContents(settings, request, claims);
+  const contents = signedContents(settings, request, { values: [], timestamp, id: input.id });
   if ("ok" in contents) throw cannotSign(`${contents.detail}: give its value in headers`);
   const [content] = contents;
   if (!content) throw cannotSign("this request has nothing that could be signed");
