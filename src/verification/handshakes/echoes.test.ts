@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { discordEventsPing, discordPing } from "./discord.ts";
+import { eventGridValidation } from "./event-grid.ts";
 import { frontChallenge } from "./front.ts";
 import { graphValidationToken } from "./graph.ts";
 import type { Handshake } from "./handshake.ts";
@@ -143,6 +144,33 @@ describe("Discord's pings", () => {
     expect(discordPing.recognises(asked({ body: { type: "1" } }))).toBe(false);
     expect(discordPing.recognises(asked({ body: { type: 1, event: { type: "APPLICATION_AUTHORIZED" } } }))).toBe(false);
     expect(discordEventsPing.recognises(asked({ body: { type: 0, event: {} } }))).toBe(false);
+  });
+});
+
+describe("Azure Event Grid's validation", () => {
+  const event = {
+    id: "1",
+    eventType: "Microsoft.EventGrid.SubscriptionValidationEvent",
+    data: { validationCode: "512d38b6-c7b8-40c8-89fe-f46f9e9622b6" },
+  };
+  const headers = { "aeg-event-type": "SubscriptionValidation" };
+
+  it("gets its code back, once the token in the URL is right", () => {
+    expect(eventGridValidation.signed).toBe(true);
+    expect(eventGridValidation.recognises(asked({ headers, body: [event] }))).toBe(true);
+    expect(answerOf(eventGridValidation, asked({ headers, body: [event] }))).toEqual({
+      status: 200,
+      contentType: "application/json",
+      body: '{"validationResponse":"512d38b6-c7b8-40c8-89fe-f46f9e9622b6"}',
+    });
+    expect(answerOf(eventGridValidation, asked({ headers, body: [{ ...event, data: {} }] }))).toMatchObject(malformed);
+  });
+
+  it("is no event: neither with others in the list, nor by its type alone, nor by its header alone", () => {
+    expect(eventGridValidation.recognises(asked({ headers, body: [event, event] }))).toBe(false);
+    expect(eventGridValidation.recognises(asked({ body: [event] }))).toBe(false);
+    expect(eventGridValidation.recognises(asked({ headers, body: [{ ...event, eventType: "Mine" }] }))).toBe(false);
+    expect(eventGridValidation.recognises(asked({ headers, body: event }))).toBe(false);
   });
 });
 

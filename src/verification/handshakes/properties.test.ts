@@ -48,6 +48,7 @@ const HEADERS = [
   "x-hook-signature",
   "x-okta-verification-challenge",
   "x-front-challenge",
+  "aeg-event-type",
   "twitch-eventsub-message-type",
 ];
 

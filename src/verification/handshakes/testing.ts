@@ -4,6 +4,7 @@ import type { Handshake, HandshakeContext } from "./handshake.ts";
 import { asanaHeartbeat, asanaHookSecret } from "./asana.ts";
 import { discordEventsPing, discordPing } from "./discord.ts";
 import { ebayChallengeCode } from "./ebay.ts";
+import { eventGridValidation } from "./event-grid.ts";
 import { frontChallenge } from "./front.ts";
 import { graphValidationToken } from "./graph.ts";
 import { linkedinChallengeCode } from "./linkedin.ts";
@@ -29,6 +30,7 @@ export const ALL_HANDSHAKES: readonly Handshake[] = [
   discordPing,
   ebayChallengeCode,
   emptyPost,
+  eventGridValidation,
   frontChallenge,
   getPresence,
   graphValidationToken,
