@@ -3,6 +3,7 @@ import { HEALTHY, routeEntry } from "./testing.ts";
 import { createMetrics } from "../observability/metrics.ts";
 import type { RouteEntry } from "../routes/entry.ts";
 import { Admission } from "./admission.ts";
+import { ObservationWindow } from "./observation-window.ts";
 import { prepareRoute } from "./prepared-route.ts";
 import { TokenBucket } from "../lib/token-bucket.ts";
 
@@ -15,7 +16,7 @@ function admission(pods = 1): Admission {
 }
 
 function prepared(changes: Partial<RouteEntry> = {}) {
-  return prepareRoute(routeEntry(changes), metrics);
+  return prepareRoute(routeEntry(changes), metrics, new ObservationWindow());
 }
 
 describe("TokenBucket", () => {

@@ -1,10 +1,10 @@
 import type { DedupeMark } from "../custody/port.ts";
 import { sha256Head, sha256Parts } from "../lib/hash.ts";
+import { idAt, pointerTokens } from "../lib/json-source.ts";
+import { markKey, partLabel, providerIdHash } from "../routes/delivery-id.ts";
 import type { RouteEntry } from "../routes/entry.ts";
 import type { DedupeSource } from "../verification/presets/preset.ts";
 import type { Verdict } from "../verification/types.ts";
-import { idAt, pointerTokens } from "../lib/json-source.ts";
-import type { LazyJson } from "./payload.ts";
 import type { RequestView } from "./request-view.ts";
 
 /** `spec.dedupe` compiled: where each part of the id stands and what it is called in the mark. */
@@ -12,25 +12,35 @@ export interface DedupeRules {
   readonly route: string;
   readonly disabled: boolean;
   readonly parts: readonly DedupePart[];
+  /** Label of the first part that must be there. */
+  readonly main: string | undefined;
   /** Some part is not covered by the signature: another body is then another event. */
   readonly withBody: boolean;
+  /** What counts when there are no parts, or one is missing. */
+  readonly withoutId: NonNullable<RouteEntry["dedupe"]["withoutId"]>;
 }
+
+/** A value; `undefined`: it is not there; `null`: there is something, and it is no value (sent twice, an object, several elements). */
+type Read = string | undefined | null;
 
 interface DedupePart {
   readonly label: string;
-  readonly read: (request: Identified) => string | undefined;
+  readonly optional: boolean;
+  readonly read: (request: Claimed) => Read;
+}
+
+/** A request, and its verdict once there is one. */
+interface Claimed {
+  readonly view: RequestView;
+  readonly verdict?: Extract<Verdict, { ok: true }> | undefined;
 }
 
 /** A verified request. */
-export interface Identified {
-  readonly view: RequestView;
-  readonly json: LazyJson;
-  readonly verdict: Extract<Verdict, { ok: true }>;
-}
+export type Identified = Claimed & { readonly verdict: Extract<Verdict, { ok: true }> };
 
-/** A mark, no dedupe at all, or the part that is missing or was sent twice. */
+/** A mark, no dedupe at all, or the part that is missing or was sent twice. `id`: the part that people know the delivery by, when there is one. */
 export type Identity =
-  | { readonly type: "mark"; readonly mark: DedupeMark }
+  | { readonly type: "mark"; readonly mark: DedupeMark; readonly id?: string }
   | { readonly type: "none" }
   | { readonly type: "missing"; readonly part: string };
 
@@ -43,66 +53,115 @@ const NO_IDENTITY: Identity = { type: "none" };
  */
 export function compileDedupe(entry: RouteEntry, signedIdHeader: string | undefined): DedupeRules {
   const { sources, disabled } = entry.dedupe;
+  const parts = sources.map((source) => compilePart(source, signedIdHeader));
   return {
     route: entry.route,
     disabled,
-    parts: sources.map((source) => compilePart(source, signedIdHeader)),
+    parts,
+    main: parts.find(({ optional }) => !optional)?.label,
     withBody: sources.some((source) => !source.signed),
+    withoutId: entry.dedupe.withoutId ?? (sources.length > 0 ? "Refuse" : "Signature"),
   };
 }
 
 function compilePart(source: DedupeSource, signedIdHeader: string | undefined): DedupePart {
+  const part = { label: partLabel(source), optional: source.optional === true };
   if (source.from === "json") {
     const tokens = pointerTokens(source.pointer);
-    return { label: `json:${source.pointer}`, read: ({ json, view }) => jsonId(json, tokens, view.body) };
+    return { ...part, read: ({ view }) => jsonValue(view, tokens) };
   }
+  if (source.from === "form") return { ...part, read: ({ view }) => onlyValue(view.form()?.getAll(source.name) ?? []) };
   const name = source.name.toLowerCase();
-  const label = `header:${name}`;
-  if (name === signedIdHeader) return { label, read: ({ verdict }) => verdict.deliveryId };
-  return { label, read: ({ view }) => onlyValue(view.header(name)) };
+  if (name !== signedIdHeader) return { ...part, read: ({ view }) => onlyValue(view.header(name)) };
+  // Before the verdict the sender may have used the other of the two names (Standard Webhooks).
+  const alias = name.replace(/^webhook-/, "svix-");
+  return {
+    ...part,
+    read: ({ verdict, view }) =>
+      verdict ? verdict.deliveryId : (onlyValue(view.header(name)) ?? onlyValue(view.header(alias))),
+  };
 }
 
-function jsonId(json: LazyJson, tokens: readonly string[], body: Buffer): string | undefined {
-  const parsed = json.get();
-  return parsed.ok ? idAt(parsed.value, tokens, body) : undefined;
+function onlyValue(values: readonly string[]): Read {
+  return values.length > 1 ? null : values[0];
 }
 
-function onlyValue(values: readonly string[]): string | undefined {
-  return values.length === 1 && values[0] !== "" ? values[0] : undefined;
+/** A list on the way holds one element, or no value at all: several events have no id in common. */
+function jsonValue(view: RequestView, tokens: readonly string[]): Read {
+  const parsed = view.json();
+  if (!parsed.ok) return undefined;
+  const value = loneValueAt(parsed.value, tokens);
+  if (value === undefined || value === null || value === "") return value === "" ? "" : undefined;
+  return value === SEVERAL ? null : (idAt(parsed.value, tokens, view.body) ?? null);
 }
 
-/** What identifies the delivery: the parts, else signature and body, else nothing. */
+const SEVERAL = Symbol("several elements");
+
+function loneValueAt(value: unknown, tokens: readonly string[]): unknown {
+  let here = value;
+  for (const token of tokens) {
+    if (typeof here !== "object" || here === null || !Object.hasOwn(here, token)) return undefined;
+    if (Array.isArray(here) && here.length !== 1) return SEVERAL;
+    here = Reflect.get(here, token);
+  }
+  return here;
+}
+
+/** What identifies the delivery: the parts of its id, else what stands in for them. */
 export function identify(rules: DedupeRules, request: Identified): Identity {
-  if (rules.parts.length === 0) return rules.disabled ? NO_IDENTITY : weakIdentity(rules, request);
-  const parts: string[] = [rules.route];
-  for (const { label, read } of rules.parts) {
-    const value = read(request);
-    if (value === undefined) return { type: "missing", part: label };
-    parts.push(label, value);
-  }
+  if (rules.disabled && rules.parts.length === 0) return NO_IDENTITY;
+  const found = readParts(rules, request);
+  if ("missing" in found) return standIn(rules, request, found.missing);
+  const { parts, id } = found;
   const key = markKey(parts);
-  if (!rules.withBody) return { type: "mark", mark: { key, weak: false } };
-  const bodyHash = sha256Head(request.view.body, 8);
-  return { type: "mark", mark: { key, weak: false, bodyHash } };
+  if (!rules.withBody) return { type: "mark", mark: { key, weak: false }, id };
+  return { type: "mark", mark: { key, weak: false, bodyHash: sha256Head(request.view.body, 8) }, id };
 }
 
-/** Without an id the signature stands for the delivery, in its canonical form: another case of the same hex is the same delivery. */
-function weakIdentity(rules: DedupeRules, { view, verdict }: Identified): Identity {
-  if (verdict.signature === undefined) return NO_IDENTITY;
-  const key = sha256Parts([rules.route, "signature", verdict.signature, view.body]).subarray(0, 16);
-  return { type: "mark", mark: { key, weak: true } };
-}
-
-/** The first 16 bytes of {@link sha256Parts}, put together for the one-shot hash, which takes half the time of updates. */
-function markKey(parts: readonly string[]): Buffer {
-  let size = 0;
-  for (const part of parts) size += 4 + Buffer.byteLength(part);
-  const bytes = Buffer.allocUnsafe(size);
-  let at = 0;
-  for (const part of parts) {
-    const length = bytes.write(part, at + 4);
-    bytes.writeUInt32BE(length, at);
-    at += 4 + length;
+/** Labels and values of the parts behind the route key, and the value that people know the delivery by. */
+function readParts(
+  { route, parts, main }: DedupeRules,
+  request: Identified,
+): { readonly parts: readonly string[]; readonly id: string } | { readonly missing: string } {
+  const read: string[] = [route];
+  for (const { label, optional, read: valueOf } of parts) {
+    const value = valueOf(request);
+    if (value === undefined && optional) continue;
+    if (!isUsable(value, optional)) return { missing: label };
+    read.push(label, value);
   }
-  return sha256Head(bytes, 16);
+  const id = main === undefined ? firstValue(read) : read[read.indexOf(main) + 1];
+  return id === undefined ? { missing: parts[0]?.label ?? "" } : { parts: read, id };
+}
+
+function firstValue(read: readonly string[]): string | undefined {
+  return read.find((value, at) => at > 0 && at % 2 === 0 && value !== "");
+}
+
+/** An empty part tells nothing apart, but one that may be missing does: it is there. */
+function isUsable(value: Read, optional: boolean): value is string {
+  return typeof value === "string" && (optional || value !== "");
+}
+
+function standIn(rules: DedupeRules, request: Identified, part: string): Identity {
+  const { route, withoutId: mode } = rules;
+  const { body } = request.view;
+  if (mode === "Refuse") return { type: "missing", part };
+  if (mode === "None") return NO_IDENTITY;
+  if (mode === "Body") return weakMark([route, "body", body]);
+  // In its canonical form: another case of the same hex is the same delivery.
+  const { signature } = request.verdict;
+  return signature === undefined ? NO_IDENTITY : weakMark([route, "signature", signature, body]);
+}
+
+function weakMark(parts: readonly (string | Buffer)[]): Identity {
+  return { type: "mark", mark: { key: sha256Parts(parts).subarray(0, 16), weak: true } };
+}
+
+/** The id as a request claims it that was not verified, hashed; `undefined` when there is none. */
+export function claimedIdHash(rules: DedupeRules, view: RequestView): string | undefined {
+  const values = rules.parts.map(({ optional, read }) => ({ optional, value: read({ view }) ?? "" }));
+  const found =
+    values.find(({ optional, value }) => !optional && value !== "") ?? values.find(({ value }) => value !== "");
+  return found && providerIdHash(found.value);
 }

@@ -1,18 +1,28 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { CustodyError, type ClaimResult, type CustodyHealth, type Inbox, type NewEvent } from "../custody/port.ts";
+import type { Fetch } from "../egress/guarded-fetch.ts";
 import type { Clock } from "../lib/clock.ts";
 import { monotonicUlids } from "../lib/ulid.ts";
 import type { Logger } from "../observability/logger.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { RouteEntry } from "../routes/entry.ts";
 import type { RefusalReason, Verdict } from "../verification/types.ts";
+import { findHandshake } from "../verification/handshakes/find.ts";
+import type { RouteObservation } from "../routes/observations.ts";
+import { acceptedAnswer } from "./accepted-answer.ts";
 import { Admission, type Turned } from "./admission.ts";
+import { allowHeader } from "./allow-header.ts";
 import { declaredLength, readBody, type BodyResult } from "./body.ts";
 import type { AddressSet } from "../lib/address-set.ts";
 import { clientAddress } from "./client-address.ts";
-import { identify } from "./dedupe-mark.ts";
-import { KEPT_SIGNATURE, keptHeaders } from "./kept-headers.ts";
-import { checkPayload, eventTypeOf, LazyJson } from "./payload.ts";
+import { claimedIdHash, identify } from "./dedupe-mark.ts";
+import type { Endings, Exchange } from "./exchange.ts";
+import { HandshakeDesk } from "./handshake.ts";
+import { judge } from "./judge.ts";
+import type { MaterialSource } from "./material/material-source.ts";
+import { newEvent } from "./new-event.ts";
+import { ObservationWindows } from "./observation-window.ts";
+import { checkPayload } from "./payload.ts";
 import { prepareRoute, type PreparedRoute } from "./prepared-route.ts";
 import { removeRouteMeters } from "./route-meters.ts";
 import { REFUSALS, type GatewayReason, type Outcome } from "./refusals.ts";
@@ -41,29 +51,21 @@ export interface IngestOptions {
   readonly idField: string;
   /** Statuses that differ from the table, before a preset's. */
   readonly statuses: Readonly<Partial<Record<RefusalReason, number>>>;
+  /** Public keys at providers. */
+  readonly material: MaterialSource;
+  /** Confirms handshakes. */
+  readonly fetch: Fetch;
   /** Answers carry `Connection: close`. */
   readonly draining: () => boolean;
 }
 
-/** A request on its way through the gateway. */
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly route: PreparedRoute;
-  readonly view: RequestView;
-  /** Monotonic ms. */
-  readonly startedAt: number;
-  /** Holds a place in the route's in-flight limit. */
-  entered: boolean;
-  body: Buffer | undefined;
-  done: boolean;
-}
-
 /** The hot path: from a matched route to the answer. Everything that can be decided before the body is read is. */
-export class Ingest {
+export class Ingest implements Endings {
   readonly #options: IngestOptions;
   readonly #admission: Admission;
   readonly #trail: RejectionTrail;
+  readonly #desk: HandshakeDesk;
+  readonly #windows = new ObservationWindows();
   readonly #nextId = monotonicUlids();
   readonly #prepared = new WeakMap<RouteEntry, PreparedRoute | "unusable">();
 
@@ -73,6 +75,12 @@ export class Ingest {
     this.#trail = new RejectionTrail(options.logger, (namespace, rejection) =>
       options.inboxFor(namespace).reject(rejection),
     );
+    this.#desk = new HandshakeDesk({ ...options, client: (request) => this.#client(request), endings: this });
+  }
+
+  /** What was seen of the routes within the last minutes. */
+  observations(): readonly RouteObservation[] {
+    return this.#windows.all(this.#options.clock.monotonic());
   }
 
   /** Forgets the limits and series of a route that is gone. */
@@ -81,6 +89,7 @@ export class Ingest {
     this.#admission.forget(route);
     // Its meters are no longer shown: should the same entry come back, it needs new ones.
     this.#prepared.delete(entry);
+    this.#windows.forget(route);
     removeRouteMeters(this.#options.metrics, namespace, name);
   }
 
@@ -96,7 +105,7 @@ export class Ingest {
 
   #tryPrepare(entry: RouteEntry): PreparedRoute | "unusable" {
     try {
-      return prepareRoute(entry, this.#options.metrics);
+      return prepareRoute(entry, this.#options.metrics, this.#windows.of(entry.route));
     } catch (error) {
       const { namespace, name } = entry;
       this.#options.logger.error({ namespace, route: name, err: error }, "route cannot be used; its senders get 503");
@@ -126,19 +135,19 @@ export class Ingest {
       startedAt: this.#options.clock.monotonic(),
       entered: false,
       body: undefined,
+      handshake: undefined,
       done: false,
     };
     const turned = this.#admit(exchange);
-    if (turned) return this.#refuse(exchange, turned.reason, turned.reason, turned.retryAfter);
-    if (request.readableEnded)
-      return this.#unexpected(exchange, new Error("the body was read before the gateway saw it"));
+    if (turned) return this.refuse(exchange, turned.reason, turned.reason, turned.retryAfter);
+    if (request.readableEnded) return this.failed(exchange, new Error("the body was read before the gateway saw it"));
     if (target.expectsContinue) response.writeContinue();
     readBody(request, entry.limits.maxBodyBytes, (result) => this.#guard(exchange, () => this.#take(exchange, result)));
   }
 
   #admit(exchange: Exchange): Turned | undefined {
     const { request, route, view } = exchange;
-    if (!route.methods.has(view.method)) return { reason: "MethodNotAllowed" };
+    if (!route.admitted.has(view.method)) return { reason: "MethodNotAllowed" };
     if (view.header("host").length > 1) return { reason: "HostRepeated" };
     const turned = this.#admission.enter(route, () => this.#client(request), exchange.startedAt);
     if (turned) return turned;
@@ -152,111 +161,110 @@ export class Ingest {
     try {
       step();
     } catch (error) {
-      this.#unexpected(exchange, error);
+      this.failed(exchange, error);
     }
-  }
-
-  #unexpected(exchange: Exchange, error: unknown): void {
-    const { namespace, name } = exchange.route.entry;
-    this.#options.logger.error({ namespace, route: name, err: error }, "request could not be handled");
-    this.#refuse(exchange, "Unexpected", "unexpected error");
   }
 
   #take(exchange: Exchange, result: BodyResult): void {
     if (exchange.done) return;
-    if (result === "aborted") return this.#finish(exchange, "aborted");
-    if (result === "tooLarge") return this.#refuse(exchange, "BodyTooLarge", "BodyTooLarge");
+    if (result === "aborted") return this.finish(exchange, "aborted");
+    if (result === "tooLarge") return this.refuse(exchange, "BodyTooLarge", "BodyTooLarge");
     exchange.body = result;
     exchange.view.body = result;
     const { route, view } = exchange;
+    const handshake = route.handshakes.length > 0 ? findHandshake(route.handshakes, view) : undefined;
+    exchange.handshake = handshake;
+    if (handshake?.signed === false) return this.#desk.take(exchange, handshake);
+    if (handshake === undefined && !route.methods.has(view.method)) {
+      return this.refuse(exchange, "MethodNotAllowed", "no handshake of this route");
+    }
+    this.#verify(exchange);
+  }
+
+  #verify(exchange: Exchange): void {
     const now = this.#options.clock.now();
-    const verdict = route.verifier.verify(view, route.keys, now);
+    const verdict = judge(exchange.route, exchange.view, now, this.#options.material);
+    if (!(verdict instanceof Promise)) return this.#judged(exchange, verdict, now);
+    verdict.then(
+      (late) => this.#guard(exchange, () => this.#judged(exchange, late, now)),
+      (error: unknown) => this.failed(exchange, error),
+    );
+  }
+
+  #judged(exchange: Exchange, verdict: Verdict, now: number): void {
+    const { route, handshake } = exchange;
     if (!verdict.ok) {
       route.meters.unverified.inc();
-      return this.#refuse(exchange, verdict.reason, verdict.detail);
+      // What is wrong with us says nothing about the sender.
+      if (verdict.status < 500) route.window.add("refused", exchange.startedAt);
+      return this.refuse(exchange, verdict.reason, verdict.detail);
     }
+    route.window.add("verified", exchange.startedAt);
     if (verdict.key) route.meters.verified[verdict.key.state].inc();
     if (verdict.signedAt !== undefined) route.meters.age.observe(Math.max(0, now - verdict.signedAt) / 1_000);
-    this.#store(exchange, verdict, now);
+    if (handshake) this.#desk.take(exchange, handshake, verdict.key?.id);
+    else this.#store(exchange, verdict, now);
   }
 
   #store(exchange: Exchange, verdict: Accepted, now: number): void {
     const { route, view } = exchange;
-    const json = new LazyJson(view.body);
-    const fault = checkPayload(route.payload, json);
-    if (fault) return this.#refuse(exchange, fault.reason, fault.detail);
-    const identity = identify(route.dedupe, { view, json, verdict });
+    const fault = checkPayload(route.payload, view);
+    if (fault) return this.refuse(exchange, fault.reason, fault.detail);
+    const identity = identify(route.dedupe, { view, verdict });
     if (identity.type === "missing") {
-      return this.#refuse(exchange, "DedupeKeyMissing", `${identity.part} is missing, empty or was sent twice`);
+      return this.refuse(exchange, "DedupeKeyMissing", `${identity.part} is missing, empty or was sent twice`);
     }
-    const mark = identity.type === "mark" ? identity.mark : undefined;
-    const eventType = eventTypeOf(route.payload, view, json);
-    void this.#claim(exchange, {
-      id: this.#nextId(now),
-      policy: mark?.weak ? route.weakPolicy : route.policy,
-      mark,
-      headers: this.#headers(exchange, verdict),
-      body: view.body,
-      seq: route.entry.seq,
-      ...(eventType !== undefined && { eventType }),
-      destinations: route.copies(eventType),
-    });
-  }
-
-  #headers({ request, route }: Exchange, verdict: Accepted): Record<string, string> {
-    const headers = keptHeaders(route.headers, request.headers);
-    if (route.keepsSignature && verdict.signature !== undefined) headers[KEPT_SIGNATURE] = verdict.signature;
-    return headers;
+    if (identity.type === "none" || identity.mark.weak) route.meters.withoutId.inc();
+    void this.#claim(exchange, newEvent(exchange, verdict, identity, this.#nextId(now)));
   }
 
   async #claim(exchange: Exchange, event: NewEvent): Promise<void> {
     const { claimTimeoutMs } = this.#options;
     const timer = setTimeout(() => {
-      this.#refuse(exchange, "StoreUnavailable", `the store did not answer in ${claimTimeoutMs} ms`);
+      this.refuse(exchange, "StoreUnavailable", `the store did not answer in ${claimTimeoutMs} ms`);
     }, claimTimeoutMs);
     try {
       const result = await this.#options.inboxFor(exchange.route.entry.namespace).claim(event);
       if (!exchange.done) this.#claimed(exchange, result);
     } catch (error) {
-      this.#claimFailed(exchange, error);
+      this.failed(exchange, error);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  #claimFailed(exchange: Exchange, error: unknown): void {
-    if (!(error instanceof CustodyError)) return this.#unexpected(exchange, error);
-    this.#refuse(exchange, error.code === "OutOfMemory" ? "StoreFull" : "StoreUnavailable", `store: ${error.code}`);
-  }
-
   #claimed(exchange: Exchange, { outcome, id }: ClaimResult): void {
-    if (outcome === "reused") return this.#refuse(exchange, "SignatureReused", "signed for another body before");
+    if (outcome === "reused") return this.refuse(exchange, "SignatureReused", "signed for another body before");
     const { route, response } = exchange;
-    const { status } = route.entry.response;
-    const body = status === 204 ? "" : `{"${this.#options.idField}":"${id}","replayed":${outcome !== "new"}}`;
-    send(
-      response,
-      status,
-      {
-        ...(status !== 204 && { "content-type": "application/json", "content-length": body.length }),
-        "davit-event-id": id,
-        ...(this.#options.draining() && { connection: "close" }),
-      },
-      body,
-    );
+    const answer = acceptedAnswer(route, { id, replayed: outcome !== "new" }, this.#options.idField);
+    if (this.#options.draining()) answer.headers["connection"] = "close";
+    send(response, answer.status, answer.headers, answer.body);
     if (outcome === "new") route.meters.accepted.inc();
     else route.meters.duplicates.inc();
     if (outcome === "revived") route.meters.replayed.inc();
-    this.#finish(exchange, outcome === "new" ? "accepted" : outcome);
+    this.finish(exchange, outcome === "new" ? "accepted" : outcome);
   }
 
-  #refuse(exchange: Exchange, reason: GatewayReason, detail: string, retryAfter?: number): void {
+  failed(exchange: Exchange, error: unknown): void {
+    if (error instanceof CustodyError) {
+      return this.refuse(
+        exchange,
+        error.code === "OutOfMemory" ? "StoreFull" : "StoreUnavailable",
+        `store: ${error.code}`,
+      );
+    }
+    const { namespace, name } = exchange.route.entry;
+    this.#options.logger.error({ namespace, route: name, err: error }, "request could not be handled");
+    this.refuse(exchange, "Unexpected", "unexpected error");
+  }
+
+  refuse(exchange: Exchange, reason: GatewayReason, detail: string, retryAfter?: number): void {
     if (exchange.done) return;
     const refusal = REFUSALS[reason];
     const { request, response, route, view } = exchange;
     const status = this.#statusOf(route, reason) ?? refusal.status;
-    sendRefusal(request, response, refusal, { status, retryAfter, headers: this.#extraHeaders(route, reason) });
-    this.#finish(exchange, refusal.outcome);
+    sendRefusal(request, response, refusal, { status, retryAfter, headers: this.#extraHeaders(exchange, reason) });
+    this.finish(exchange, refusal.outcome);
     const { namespace, name, route: key } = route.entry;
     this.#trail.record(
       {
@@ -270,6 +278,7 @@ export class Ingest {
         client: () => this.#client(request),
         headerNames: () => view.headerNames(),
         body: exchange.body,
+        idHash: () => (exchange.body ? claimedIdHash(route.dedupe, view) : undefined),
       },
       { unix: this.#options.clock.now(), monotonic: this.#options.clock.monotonic() },
     );
@@ -281,20 +290,23 @@ export class Ingest {
   }
 
   /** `Allow` with 405 (RFC 9110 §15.5.6), the challenge with refused credentials (§11.6.1). */
-  #extraHeaders(route: PreparedRoute, reason: GatewayReason): Record<string, string> {
+  #extraHeaders({ route, request, view }: Exchange, reason: GatewayReason): Record<string, string> {
     return {
-      ...(reason === "MethodNotAllowed" && { allow: route.allow }),
+      ...(reason === "MethodNotAllowed" && { allow: allowHeader(route, request, view) }),
       ...(reason === "CredentialsMismatch" && { "www-authenticate": 'Basic realm="davit", charset="UTF-8"' }),
       ...(this.#options.draining() && { connection: "close" }),
     };
   }
 
-  #finish(exchange: Exchange, outcome: Outcome): void {
+  finish(exchange: Exchange, outcome: Outcome): void {
     exchange.done = true;
     const { route, startedAt } = exchange;
     if (exchange.entered) this.#admission.release(route);
     route.meters.requests[outcome]?.inc();
-    route.meters.duration.observe((this.#options.clock.monotonic() - startedAt) / 1_000);
+    const durationMs = this.#options.clock.monotonic() - startedAt;
+    route.meters.duration.observe(durationMs / 1_000);
+    route.window.add("requests", startedAt);
+    if (durationMs > route.slowMs) route.window.add("slow", startedAt);
   }
 
   #client(request: IncomingMessage): string {

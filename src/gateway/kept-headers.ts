@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { PROVIDER_ID_HEADER } from "../routes/delivery-id.ts";
 import type { RouteEntry } from "../routes/entry.ts";
 
 /** Name under which the canonical signature is kept with an event that a handler gets. Set by the gateway alone: a sender's header of this name is not kept. */
@@ -22,6 +23,7 @@ const NEVER = new Set([
   "cookie",
   // A sender must not say what the gateway has verified.
   KEPT_SIGNATURE,
+  PROVIDER_ID_HEADER,
   // A header may be called so, and would change the object it is kept in.
   "__proto__",
 ]);
@@ -59,6 +61,21 @@ export function keptHeaders(rules: HeaderRules, headers: IncomingHttpHeaders): R
     kept[name] = typeof value === "string" ? value : value.join(", ");
   }
   return kept;
+}
+
+/**
+ * Whether the id of a delivery is kept beside its headers, so that the event can be found by it: when its mark alone does not lead there (the id is unsigned or
+ * has several parts), and no header that is kept holds it.
+ */
+export function keepsProviderId({ dedupe }: RouteEntry, rules: HeaderRules): boolean {
+  const { sources } = dedupe;
+  const main = sources.find(({ optional }) => optional !== true) ?? sources[0];
+  if (main === undefined || (sources.length === 1 && main.signed)) return false;
+  return main.from !== "header" || !isKept(rules, main.name.toLowerCase());
+}
+
+function isKept({ names, forbidden }: HeaderRules, name: string): boolean {
+  return !forbidden.has(name) && (names === "all" || names.includes(name));
 }
 
 /** Whether a handler gets the events, whose payload has the signature. What is sent on to a URL never carries it. */

@@ -1,5 +1,5 @@
 import type { RouteEntry } from "../routes/entry.ts";
-import { parseJson, pointerTokens, valueAt, type Parsed } from "../lib/json-source.ts";
+import { pointerTokens, valueAt } from "../lib/json-source.ts";
 import type { RequestView } from "./request-view.ts";
 
 /** `spec.payload` compiled. */
@@ -30,20 +30,6 @@ function compileEventType(text: string): PayloadRules["eventType"] {
   throw new RangeError(`payload.eventTypeFrom: "${text}" must begin with header: or json:`);
 }
 
-/** The body's JSON, parsed at most once and only when something asks for it. */
-export class LazyJson {
-  readonly #body: Buffer;
-  #parsed: Parsed | undefined;
-
-  constructor(body: Buffer) {
-    this.#body = body;
-  }
-
-  get(): Parsed {
-    return (this.#parsed ??= parseJson(this.#body));
-  }
-}
-
 /**
  * Holds the body against the rules.
  *
@@ -51,10 +37,10 @@ export class LazyJson {
  */
 export function checkPayload(
   rules: PayloadRules,
-  json: LazyJson,
+  view: RequestView,
 ): { readonly reason: "PayloadNotJson" | "FieldMissing"; readonly detail: string } | undefined {
   if (!rules.json && rules.required.length === 0) return undefined;
-  const parsed = json.get();
+  const parsed = view.json();
   if (!parsed.ok) return { reason: "PayloadNotJson", detail: "the body is not JSON in UTF-8" };
   for (const { name, tokens } of rules.required) {
     const value = valueAt(parsed.value, tokens);
@@ -64,18 +50,18 @@ export function checkPayload(
 }
 
 /** The event's type, at most 128 characters; `undefined` when the request does not say. */
-export function eventTypeOf(rules: PayloadRules, view: RequestView, json: LazyJson): string | undefined {
-  const value = rawEventType(rules, view, json);
+export function eventTypeOf(rules: PayloadRules, view: RequestView): string | undefined {
+  const value = rawEventType(rules, view);
   return typeof value === "string" && value !== "" && value.length <= 128 ? value : undefined;
 }
 
-function rawEventType({ eventType }: PayloadRules, view: RequestView, json: LazyJson): unknown {
+function rawEventType({ eventType }: PayloadRules, view: RequestView): unknown {
   if (!eventType) return undefined;
   if (eventType.from === "header") {
     const values = view.header(eventType.name);
     return values.length === 1 ? values[0] : undefined;
   }
-  const parsed = json.get();
+  const parsed = view.json();
   return parsed.ok ? valueAt(parsed.value, eventType.tokens) : undefined;
 }
 

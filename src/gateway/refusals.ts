@@ -33,7 +33,8 @@ export type Outcome =
   | "unavailable"
   | "too_large"
   | "unprocessable"
-  | "aborted";
+  | "aborted"
+  | "handshake";
 
 /** Everything about a refusal that does not depend on the request. */
 export interface Refusal {

@@ -19,6 +19,8 @@ export interface Refused {
   readonly headerNames: () => readonly string[];
   /** `undefined` when it was not read. */
   readonly body: Buffer | undefined;
+  /** See `Rejection.idHash`. */
+  readonly idHash: () => string | undefined;
 }
 
 /** Leaves a trace and a log line of refused requests, as far as the rate allows. */
@@ -52,7 +54,9 @@ export class RejectionTrail {
   }
 }
 
-function rejectionOf({ route, status, reason, headerNames, body }: Refused, client: string, at: number): Rejection {
+function rejectionOf(refused: Refused, client: string, at: number): Rejection {
+  const { route, status, reason, headerNames, body } = refused;
+  const idHash = refused.idHash();
   return {
     route,
     at,
@@ -62,5 +66,6 @@ function rejectionOf({ route, status, reason, headerNames, body }: Refused, clie
     headerNames: headerNames(),
     bodyBytes: body?.length ?? 0,
     bodySha256: body ? hash("sha256", body, "hex") : "",
+    ...(idHash !== undefined && { idHash }),
   };
 }

@@ -16,6 +16,7 @@ export class RequestView implements SignedRequest {
   readonly #raw: readonly string[];
   readonly #publicUrl: string;
   #parsed: Parsed | undefined;
+  #form: URLSearchParams | undefined;
 
   constructor(request: Pick<IncomingMessage, "method" | "rawHeaders">, pathAndQuery: string, publicUrl: string) {
     this.method = request.method ?? "";
@@ -26,6 +27,14 @@ export class RequestView implements SignedRequest {
 
   json(): Parsed {
     return (this.#parsed ??= parseJson(this.body));
+  }
+
+  /** The body as a form, parsed at most once; `undefined` when it is not sent as one. */
+  form(): URLSearchParams | undefined {
+    if (this.#form) return this.#form;
+    const [type = "", ...others] = this.header("content-type");
+    if (others.length > 0 || !/^application\/x-www-form-urlencoded *(;|$)/i.test(type)) return undefined;
+    return (this.#form = new URLSearchParams(this.body.toString("utf8")));
   }
 
   /** The public URL of the route, with the query that was received when it has none of its own. */
@@ -39,8 +48,7 @@ export class RequestView implements SignedRequest {
     let first: string | undefined;
     let all: string[] | undefined;
     for (let at = 0; at < raw.length; at += 2) {
-      const candidate = raw[at] ?? "";
-      if (candidate.length !== name.length || candidate.toLowerCase() !== name) continue;
+      if (!isNamed(raw[at] ?? "", name)) continue;
       const value = raw[at + 1] ?? "";
       if (first === undefined) first = value;
       else (all ??= [first]).push(value);
@@ -55,4 +63,9 @@ export class RequestView implements SignedRequest {
     for (let at = 0; at < this.#raw.length && names.size < 64; at += 2) names.add((this.#raw[at] ?? "").toLowerCase());
     return [...names];
   }
+}
+
+/** @param name in lower case, as most senders write it */
+function isNamed(candidate: string, name: string): boolean {
+  return candidate.length === name.length && (candidate === name || candidate.toLowerCase() === name);
 }

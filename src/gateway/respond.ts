@@ -6,6 +6,9 @@ import type { Refusal } from "./refusals.ts";
 const LINGER_BYTES = 1_048_576;
 const LINGER_MS = 1_000;
 
+/** Seconds in the `Retry-After` of a 503 whose reason has none of its own. */
+const RETRY_AFTER_S = 5;
+
 /** Unread bodies up to this size are read to their end, and the connection is kept. */
 const KEEP_ALIVE_BYTES = 65_536;
 
@@ -41,14 +44,8 @@ export function sendRefusal(
     request.destroy();
     return;
   }
-  const headers: OutgoingHttpHeaders = {
-    "content-type": "application/json",
-    "content-length": refusal.body.length,
-    ...details.headers,
-  };
-  const retryAfter = details.retryAfter ?? refusal.retryAfter;
-  if (retryAfter !== undefined) headers["retry-after"] = String(retryAfter);
   const status = details.status ?? refusal.status;
+  const headers = refusalHeaders(refusal, details, status);
   if (request.complete || (declaredLength(request) ?? Number.POSITIVE_INFINITY) <= KEEP_ALIVE_BYTES) {
     send(response, status, headers, refusal.body);
     return;
@@ -56,6 +53,17 @@ export function sendRefusal(
   response.writeHead(status, { ...headers, connection: "close" });
   if (request.method !== "HEAD") response.write(refusal.body);
   linger(request, response);
+}
+
+function refusalHeaders(refusal: Refusal, details: RefusalDetails, status: number): OutgoingHttpHeaders {
+  // Whatever reason a preset answers with 503: a sender that is told to come again is told when.
+  const retryAfter = details.retryAfter ?? refusal.retryAfter ?? (status === 503 ? RETRY_AFTER_S : undefined);
+  return {
+    "content-type": "application/json",
+    "content-length": refusal.body.length,
+    ...details.headers,
+    ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
+  };
 }
 
 function linger(request: IncomingMessage, response: ServerResponse): void {

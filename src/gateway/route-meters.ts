@@ -14,6 +14,7 @@ const OUTCOMES: readonly Outcome[] = [
   "too_large",
   "unprocessable",
   "aborted",
+  "handshake",
 ];
 
 /** The gateway's series of one route, looked up once and begun at 0. */
@@ -24,12 +25,23 @@ export interface RouteMeters {
   readonly accepted: CounterSeries;
   readonly duplicates: CounterSeries;
   readonly replayed: CounterSeries;
+  readonly withoutId: CounterSeries;
   readonly duration: HistogramSeries;
   readonly age: HistogramSeries;
 }
 
-/** Makes the series of a route. */
-export function routeMeters(metrics: Metrics, namespace: string, route: string): RouteMeters {
+/**
+ * Makes the series of a route.
+ *
+ * @param ackBudgetMs of its provider, when it is known
+ */
+export function routeMeters(
+  metrics: Metrics,
+  { namespace, name: route }: { readonly namespace: string; readonly name: string },
+  ackBudgetMs: number | undefined,
+): RouteMeters {
+  if (ackBudgetMs === undefined) metrics.ackBudget.remove({ namespace, route });
+  else metrics.ackBudget.set({ namespace, route }, ackBudgetMs / 1_000);
   const verified = (key: KeyState) => metrics.verifications.labels(namespace, route, "ok", key);
   return {
     requests: Object.fromEntries(
@@ -40,6 +52,7 @@ export function routeMeters(metrics: Metrics, namespace: string, route: string):
     accepted: metrics.eventsAccepted.labels(namespace, route),
     duplicates: metrics.duplicates.labels(namespace, route),
     replayed: metrics.replayed.labels(namespace, route),
+    withoutId: metrics.dedupeWithoutId.labels(namespace, route),
     duration: metrics.ingestDuration.labels(namespace, route),
     age: metrics.ingestAge.labels(namespace, route),
   };
@@ -50,10 +63,12 @@ export function removeRouteMeters(metrics: Metrics, namespace: string, route: st
   for (const outcome of OUTCOMES) metrics.ingestRequests.remove(namespace, route, outcome);
   for (const key of ["current", "previous", "next"]) metrics.verifications.remove(namespace, route, "ok", key);
   metrics.verifications.remove(namespace, route, "refused", "");
+  metrics.ackBudget.remove({ namespace, route });
   for (const series of [
     metrics.eventsAccepted,
     metrics.duplicates,
     metrics.replayed,
+    metrics.dedupeWithoutId,
     metrics.ingestDuration,
     metrics.ingestAge,
   ]) {

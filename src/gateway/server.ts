@@ -1,14 +1,18 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { CustodyHealth, Inbox } from "../custody/port.ts";
+import { guardedFetch, type Fetch } from "../egress/guarded-fetch.ts";
+import type { EgressGuard } from "../egress/guard.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Readiness } from "../observability/http.ts";
 import type { Logger } from "../observability/logger.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { RouteEntry } from "../routes/entry.ts";
+import type { RouteObservation } from "../routes/observations.ts";
 import type { RefusalReason } from "../verification/types.ts";
 import { addressSet } from "../lib/address-set.ts";
 import { answerConnectionErrors } from "./connection-errors.ts";
 import { Ingest } from "./ingest.ts";
+import { FetchedMaterial, type MaterialSource } from "./material/material-source.ts";
 import { REFUSALS, type GatewayReason } from "./refusals.ts";
 import { requestTarget } from "./request-target.ts";
 import { sendRefusal } from "./respond.ts";
@@ -52,6 +56,14 @@ export interface GatewayOptions {
   readonly idField?: string;
   /** Statuses that differ from the table of answers. */
   readonly statuses?: Readonly<Partial<Record<RefusalReason, number>>>;
+  /** Where requests of the gateway itself may lead: public keys at providers, confirmations of handshakes. Default: public addresses. */
+  readonly egress?: EgressGuard;
+  /** Makes those requests. Default: one of its own, behind {@link egress}. */
+  readonly fetch?: Fetch;
+  /** PEM of the authorities whose certificates are believed. Default: Node's. */
+  readonly roots?: readonly string[];
+  /** Where public keys at providers come from. Default: fetched. */
+  readonly material?: MaterialSource;
   /** Further conditions of being ready. */
   readonly ready?: () => Readiness;
 }
@@ -71,6 +83,8 @@ export interface Gateway {
    * @param pathAndQuery as received; default `request.url`, from which a mounting app has cut its own path
    */
   ingest(request: IncomingMessage, response: ServerResponse, entry: RouteEntry, pathAndQuery?: string): void;
+  /** What was seen of the routes within the last minutes. */
+  observations(): readonly RouteObservation[];
   /** For `/readyz`. */
   readiness(): Readiness;
   /** Not ready any more; requests are still taken, and their connections closed. Call it before {@link Gateway.close}, while traffic moves away. */
@@ -86,7 +100,10 @@ export interface Gateway {
  */
 export function createGateway(options: GatewayOptions): Gateway {
   let draining = false;
-  const ingest = new Ingest(ingestOptions(options, () => draining));
+  const outgoing = options.fetch
+    ? { fetch: options.fetch, close: async () => undefined }
+    : guardedFetch(options.egress);
+  const ingest = new Ingest(ingestOptions(options, outgoing.fetch, () => draining));
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: HEADERS_TIMEOUT_MS,
@@ -114,6 +131,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     usable: (entry) => ingest.prepare(entry) !== undefined,
     ingest: (request, response, entry, pathAndQuery = request.url ?? "") =>
       ingest.handle(request, response, entry, { pathAndQuery, expectsContinue: false }),
+    observations: () => ingest.observations(),
     readiness: () => readinessOf(options, draining),
     drain: () => {
       draining = true;
@@ -121,18 +139,25 @@ export function createGateway(options: GatewayOptions): Gateway {
     close: async (graceMs = 10_000) => {
       draining = true;
       await closeServer(server, graceMs);
+      await outgoing.close();
     },
   };
 }
 
-function ingestOptions(options: GatewayOptions, draining: () => boolean): ConstructorParameters<typeof Ingest>[0] {
-  const { trustedProxies = [] } = options;
+function ingestOptions(
+  options: GatewayOptions,
+  fetch: Fetch,
+  draining: () => boolean,
+): ConstructorParameters<typeof Ingest>[0] {
+  const { trustedProxies = [], clock, logger } = options;
   return {
     inboxFor: options.inboxFor,
     health: options.health,
-    clock: options.clock,
+    clock,
     metrics: options.metrics,
-    logger: options.logger,
+    logger,
+    fetch,
+    material: options.material ?? fetchedMaterial(options, fetch),
     trusted: trustedProxies.length > 0 ? addressSet(trustedProxies) : undefined,
     ...(options.clientAddress && { clientAddress: options.clientAddress }),
     backlog: options.backlog ?? (() => 0),
@@ -142,6 +167,10 @@ function ingestOptions(options: GatewayOptions, draining: () => boolean): Constr
     statuses: options.statuses ?? {},
     draining,
   };
+}
+
+function fetchedMaterial({ clock, logger, roots }: GatewayOptions, fetch: Fetch): MaterialSource {
+  return new FetchedMaterial({ fetch, clock, logger, ...(roots && { roots }) });
 }
 
 function routesOf(ingest: Ingest): Pick<Gateway, "update" | "change"> {

@@ -37,6 +37,12 @@ export function createMetrics(registry: Registry = new Registry()) {
     ]),
     eventsAccepted: hotCounter("events_accepted_total", "Events taken into custody", ROUTE),
     duplicates: hotCounter("duplicates_total", "Requests answered as a duplicate of an event in custody", ROUTE),
+    dedupeWithoutId: hotCounter(
+      "dedupe_without_id_total",
+      "Events whose id was missing or unknown: told by signature and body, by the body, or not at all",
+      ROUTE,
+    ),
+    ackBudget: gauge("ack_budget_seconds", "Time the provider waits for an answer", ROUTE),
     eventsDelivered: counter("events_delivered_total", "Copies delivered", ROUTE),
     eventCompletion: histogram(
       "event_completion_seconds",

@@ -1,0 +1,56 @@
+import type { NewEvent, Nonce } from "../custody/port.ts";
+import { sha256Head } from "../lib/hash.ts";
+import { MAX_KEPT_ID, markKey, PROVIDER_ID_HEADER } from "../routes/delivery-id.ts";
+import type { Verdict } from "../verification/types.ts";
+import type { Identity } from "./dedupe-mark.ts";
+import type { Exchange } from "./exchange.ts";
+import { KEPT_SIGNATURE, keptHeaders } from "./kept-headers.ts";
+import { eventTypeOf } from "./payload.ts";
+
+type Accepted = Extract<Verdict, { ok: true }>;
+
+/** What a verified request becomes. */
+export function newEvent(
+  exchange: Exchange,
+  verdict: Accepted,
+  identity: Exclude<Identity, { type: "missing" }>,
+  id: string,
+): NewEvent {
+  const { route, view } = exchange;
+  const mark = identity.type === "mark" ? identity.mark : undefined;
+  const eventType = eventTypeOf(route.payload, view);
+  return {
+    id,
+    policy: mark?.weak ? route.weakPolicy : route.policy,
+    mark,
+    ...(verdict.nonce !== undefined && { nonce: nonceOf(verdict.nonce, route.policy, view.body) }),
+    headers: headersOf(exchange, verdict, identity),
+    body: view.body,
+    seq: route.entry.seq,
+    ...(eventType !== undefined && { eventType }),
+    destinations: route.copies(eventType),
+  };
+}
+
+function headersOf(
+  { request, route }: Exchange,
+  { signature }: Accepted,
+  identity: Exclude<Identity, { type: "missing" }>,
+): Record<string, string> {
+  const headers = keptHeaders(route.headers, request.headers);
+  if (route.keepsSignature && signature !== undefined) headers[KEPT_SIGNATURE] = signature;
+  if (route.keepsProviderId && identity.type === "mark" && isPlain(identity.id)) {
+    headers[PROVIDER_ID_HEADER] = identity.id.slice(0, MAX_KEPT_ID);
+  }
+  return headers;
+}
+
+/** Whether it can stand in a header: whoever names that header in `forwardHeaders` sends it on. */
+function isPlain(id: string | undefined): id is string {
+  return id !== undefined && /^[\x21-\x7e][\x20-\x7e]*$/.test(id);
+}
+
+/** Kept for the window of an id, also where this event has none. */
+function nonceOf(nonce: string, { route, windowMs }: NewEvent["policy"], body: Buffer): Nonce {
+  return { key: markKey([route, "nonce", nonce]), bodyHash: sha256Head(body, 16), windowMs };
+}
