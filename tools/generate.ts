@@ -5,6 +5,7 @@ import { configDoc } from "./generators/config-doc.ts";
 import { crdTypes } from "./generators/crd-types.ts";
 import type { Generator } from "./generators/generator.ts";
 import { metricsDoc } from "./generators/metrics-doc.ts";
+import { providersDoc } from "./generators/providers-doc.ts";
 import { redisUsersDoc } from "./generators/redis-users-doc.ts";
 import { runGenerators } from "./generators/run.ts";
 import { valuesSchema } from "./generators/values-schema.ts";
@@ -15,6 +16,7 @@ export const generators: readonly Generator[] = [
   crdTypes("WebhookRoute", "src/api/generated/webhook-route.ts"),
   metricsDoc,
   configDoc,
+  providersDoc,
   redisUsersDoc,
   valuesSchema,
   chartRedisRules,
