@@ -33,7 +33,9 @@ export function openStore(
   });
 }
 
-export interface EdgeOptions extends MatchTableOptions, Pick<GatewayOptions, "trustedProxies" | "pods" | "ready"> {
+export interface EdgeOptions
+  extends MatchTableOptions,
+    Pick<GatewayOptions, "trustedProxies" | "pods" | "ready" | "egress"> {
   readonly store: RedisStore;
   readonly instance: string;
   readonly metrics: Metrics;
@@ -51,7 +53,7 @@ export class Edge {
   #gauges: NodeJS.Timeout | undefined;
 
   constructor(options: EdgeOptions) {
-    const { store, instance, metrics, logger, trustedProxies, pods, ready, showsBacklog } = options;
+    const { store, instance, metrics, logger, trustedProxies, pods, ready, egress, showsBacklog } = options;
     this.#options = options;
     this.#table = new MatchTable(options);
     this.#backlog = new BacklogMonitor({
@@ -70,6 +72,7 @@ export class Edge {
       ...(trustedProxies && { trustedProxies }),
       ...(pods && { pods }),
       ...(ready && { ready }),
+      ...(egress && { egress }),
     });
   }
 

@@ -4,6 +4,7 @@ import { redisUrlOf } from "../config/secret-file.ts";
 import type { Config } from "../config/schema.ts";
 import { RightsCheck } from "../custody/redis/rights-check.ts";
 import type { RedisStore } from "../custody/redis/store.ts";
+import { EgressGuard } from "../egress/guard.ts";
 import { RouteSource } from "../gateway/source/route-source.ts";
 import { ServingLease } from "../gateway/source/serving-lease.ts";
 import { ServingPods } from "../gateway/source/serving-pods.ts";
@@ -60,12 +61,13 @@ async function startGateway(config: Config): Promise<() => Promise<void>> {
     metrics,
     logger,
     trustedProxies: config.gateway.trustedProxies,
+    egress: new EgressGuard({ allow: config.gateway.egress.allow }),
     pods: () => pods.count,
     showsBacklog: () => pods.tellsBacklog,
     ready: () => both(source.readiness(), rights.problem),
   });
   const source: RouteSource = sourceOf(transport, edge, surroundings, () => lease?.changed());
-  const lease = leaseOf(client, source, surroundings);
+  const lease = leaseOf(client, { source, edge }, surroundings);
   const admin = createAdminServer(metrics.registry, () => edge.gateway.readiness());
   const ending = new AbortController();
 
@@ -125,7 +127,11 @@ function sourceOf(
 }
 
 /** Without a Pod's name, as outside of a cluster, nobody waits for a report. */
-function leaseOf(client: KubeClient, source: RouteSource, { config, logger }: Surroundings): ServingLease | undefined {
+function leaseOf(
+  client: KubeClient,
+  { source, edge }: { readonly source: RouteSource; readonly edge: Edge },
+  { config, logger }: Surroundings,
+): ServingLease | undefined {
   const { podName, podUid } = config.gateway;
   if (podName === undefined) {
     logger.warn("gateway.podName is not set: the controller is not told what this gateway serves");
@@ -138,6 +144,7 @@ function leaseOf(client: KubeClient, source: RouteSource, { config, logger }: Su
     podName,
     podUid,
     served: () => source,
+    observations: () => edge.gateway.observations(),
     logger,
   });
 }

@@ -113,6 +113,16 @@ const gateway = z.strictObject({
     .array(addressRange())
     .default([])
     .describe("Address ranges whose `X-Forwarded-For` is believed, for example `10.0.0.0/8`."),
+  egress: z
+    .strictObject({
+      allow: z
+        .array(addressRange())
+        .default([])
+        .describe(
+          "Address ranges that are not public, and that gateways may nevertheless ask for public keys of providers: of a proxy in front of a provider, say.",
+        ),
+    })
+    .prefault({}),
   service: z
     .strictObject({
       name: label()

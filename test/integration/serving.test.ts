@@ -6,6 +6,7 @@ import { ServingPods } from "../../src/gateway/source/serving-pods.ts";
 import { KubeClient } from "../../src/kube/client.ts";
 import { LEASES, NAMESPACES, type Lease } from "../../src/kube/core-types.ts";
 import { KubeTransport } from "../../src/kube/transport.ts";
+import { OBSERVATIONS_ANNOTATION, parseObservations, type RouteObservation } from "../../src/routes/observations.ts";
 import { silentLogger } from "../../src/observability/logger.ts";
 import { createMetrics } from "../../src/observability/metrics.ts";
 import { waitFor } from "../support/dev-process.ts";
@@ -26,8 +27,13 @@ afterEach(async () => {
   await api.stop();
 });
 
-const serving = (podName: string, served: { seq: number; rejected: Map<string, { seq: number }> }) =>
+const serving = (
+  podName: string,
+  served: { seq: number; rejected: Map<string, { seq: number }> },
+  observations: () => readonly RouteObservation[] = () => [],
+) =>
   new ServingLease({
+    observations,
     client,
     namespace,
     instance,
@@ -56,6 +62,31 @@ describe("a gateway's Lease", () => {
     const named = JSON.parse(found.metadata.annotations?.[REJECTED_ANNOTATION] ?? "") as Record<string, number>;
     expect(Object.values(named).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, seq) => seq + 1));
     expect(await seqOf("pod-a")).toBe("100");
+  });
+
+  test("tells with a beat what the gateway saw of its routes, and is never written for that alone", async () => {
+    const served = { seq: 1, rejected: new Map() };
+    const observed = { key: "0123456789abcdef", requests: 10, verified: 4, refused: 6, slow: 1 };
+    let seen = [observed];
+    const lease = serving("pod-a", served, () => seen);
+    const told = async () => {
+      const found = await client.resource(LEASES).get({ namespace, name: servingLeaseName("pod-a") });
+      return found.metadata.annotations?.[OBSERVATIONS_ANNOTATION];
+    };
+    lease.changed();
+    await waitFor("the first beat", async () => (await seqOf("pod-a")) === "1");
+    expect(parseObservations(await told())).toEqual([observed]);
+    const before = beats();
+    seen = [{ ...observed, refused: 7 }];
+    lease.changed();
+    await sleep(400);
+    expect(beats()).toBe(before);
+    seen = [];
+    served.seq = 2;
+    lease.changed();
+    await waitFor("the news", async () => (await seqOf("pod-a")) === "2");
+    expect(await told()).toBeUndefined();
+    lease.stop();
   });
 
   test("is written at once, then with news at most four times a second, and always ends at the newest", async () => {

@@ -4,6 +4,7 @@ import type { RedisStore } from "../../custody/redis/store.ts";
 import { workerDestinations } from "../../delivery/destinations.ts";
 import { createHttpAttempt } from "../../delivery/http-attempt.ts";
 import { NamespaceWorker } from "../../delivery/namespace-worker.ts";
+import { EgressGuard } from "../../egress/guard.ts";
 import { HttpSender } from "../../egress/http-sender.ts";
 import { listen, portOf } from "../../lib/listen.ts";
 import { createAdminServer } from "../../observability/http.ts";
@@ -48,7 +49,8 @@ export class Chain {
     const { logger, instance } = options;
     this.#options = options;
     this.#store = openStore({ url: options.redisUrl }, { metrics, logger });
-    this.#edge = new Edge({ store: this.#store, instance, metrics, logger, ignoreHost: true });
+    const egress = new EgressGuard({ allow: ["127.0.0.0/8", "::1"] });
+    this.#edge = new Edge({ store: this.#store, instance, metrics, logger, ignoreHost: true, egress });
     this.#admin = createAdminServer(metrics.registry, () => this.#edge.gateway.readiness());
   }
 

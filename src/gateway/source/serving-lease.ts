@@ -11,6 +11,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import { HeartbeatLease } from "../../kube/heartbeat-lease.ts";
 import { systemTimers, type Timers } from "../../lib/timers.ts";
 import type { Logger } from "../../observability/logger.ts";
+import { buildObservations, OBSERVATIONS_ANNOTATION, type RouteObservation } from "../../routes/observations.ts";
 
 /** A Lease is renewed this often, ms; readers take one older than {@link SILENT_AFTER_S} for silence. */
 const BEAT_MS = 10_000;
@@ -20,6 +21,8 @@ const NEWS_MS = 250;
 const CALL_TIMEOUT_MS = 5_000;
 /** Most rejected publications that are named. */
 const MAX_REJECTED = 100;
+
+const NOTHING_OBSERVED = buildObservations([]);
 
 export interface ServingLeaseOptions {
   readonly client: KubeClient;
@@ -31,6 +34,8 @@ export interface ServingLeaseOptions {
   readonly podUid: string | undefined;
   /** What the gateway serves. */
   readonly served: () => { readonly seq: number; readonly rejected: ReadonlyMap<string, { readonly seq: number }> };
+  /** What the gateway saw of its routes lately: goes along with a beat, and is never the cause of one. */
+  readonly observations?: () => readonly RouteObservation[];
   readonly logger: Logger;
   readonly timers?: Timers;
 }
@@ -88,10 +93,13 @@ export class ServingLease {
     this.#beating = true;
     this.#lastAt = this.#timers.monotonic();
     try {
-      await this.#lease.beat(JSON.parse(text) as Record<string, string>, {
-        signal: this.#stopping.signal,
-        timeoutMs: CALL_TIMEOUT_MS,
-      });
+      await this.#lease.beat(
+        { ...(JSON.parse(text) as Record<string, string>), ...this.#observed() },
+        {
+          signal: this.#stopping.signal,
+          timeoutMs: CALL_TIMEOUT_MS,
+        },
+      );
       this.#told = text;
       this.#failing = false;
     } catch (error) {
@@ -112,6 +120,11 @@ export class ServingLease {
       [SERVED_SEQ_ANNOTATION]: String(Math.min(seq, firstUnnamed - 1)),
       [REJECTED_ANNOTATION]: JSON.stringify(Object.fromEntries(all.slice(0, MAX_REJECTED))),
     });
+  }
+
+  #observed(): Readonly<Record<string, string>> {
+    const text = buildObservations(this.#options.observations?.() ?? []);
+    return text === NOTHING_OBSERVED ? {} : { [OBSERVATIONS_ANNOTATION]: text };
   }
 
   #onFailure(error: unknown): void {
