@@ -41,11 +41,20 @@ const KINDS: { readonly [T in SchemeConfig["type"]]: SchemeKind<Extract<SchemeCo
  * @throws VerificationConfigError when the provider or a parameter is unknown, or the settings contradict each other
  */
 export function createVerifier(config: VerifierConfig, options: VerifierOptions = {}): Verifier {
-  if (config.type !== "provider") return kindOf(config).create(config, options);
+  if (config.type !== "provider") return verifierOf(config, options);
   const preset = presetOf(config.provider);
   checkParameters(preset, options.parameters ?? {});
   const scheme = schemeOf(preset.scheme, options.parameters);
-  return kindOf(scheme).create(scheme, { ...options, toleranceMs: options.toleranceMs ?? preset.toleranceMs });
+  return verifierOf(scheme, { ...options, toleranceMs: options.toleranceMs ?? preset.toleranceMs });
+}
+
+/**
+ * Makes the verifier of a scheme, also of one that only presets can have.
+ *
+ * @throws VerificationConfigError when the settings contradict each other
+ */
+export function verifierOf(scheme: SchemeConfig, options: VerifierOptions = {}): Verifier {
+  return kindOf(scheme).create(scheme, options);
 }
 
 /** The scheme of a preset under a route's parameters. */

@@ -102,7 +102,7 @@ function readSignatures(text: string): Signatures {
   for (let start = 0; start <= text.length; count += 1) {
     const space = text.indexOf(" ", start);
     const end = space === -1 ? text.length : space;
-    if (count === MAX_SIGNATURES || !readItem(text.slice(start, end), macs, signed)) return NO_SIGNATURES;
+    if (count >= MAX_SIGNATURES || !readItem(text.slice(start, end), macs, signed)) return NO_SIGNATURES;
     start = end + 1;
   }
   return { macs, signed };
