@@ -1,4 +1,5 @@
 import type { CustomConfig, HmacConfig } from "./config.ts";
+import { refuse } from "./refusal.ts";
 import { hmacKind } from "./schemes/hmac.ts";
 import type { SignedRequest, Verdict } from "./types.ts";
 
@@ -27,8 +28,14 @@ export function piecesOf(
         ...inner,
         verify(request, keys, now) {
           const pieces = split(request.header(scheme.header));
-          // None, or more than any provider sends: the header as it is, which is refused for what it is.
-          if (pieces.length === 0 || pieces.length > MAX_PIECES) return inner.verify(request, keys, now);
+          // Nothing to take apart: the header as it is, which is refused for what it is.
+          if (pieces.length === 0) return inner.verify(request, keys, now);
+          if (pieces.length > MAX_PIECES) {
+            return refuse(
+              "SignatureMalformed",
+              `${scheme.header} holds ${pieces.length} signatures, at most ${MAX_PIECES}`,
+            );
+          }
           return firstAccepted(
             pieces.map((piece) => () => inner.verify(withHeader(request, scheme.header, piece), keys, now)),
           );
