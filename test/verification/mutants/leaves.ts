@@ -21,7 +21,7 @@ export function leafMutations(vector: Vector, random: Random): readonly Mutation
   if (!READ.has(vector.scheme)) return [];
   const text = Buffer.from(vector.bodyBase64, "base64").toString("utf8");
   const value: unknown = JSON.parse(text);
-  const mutations: Mutation[] = [];
+  const mutations: Mutation[] = [...batches(value)];
   for (const path of leafPaths(value)) {
     const at = `/${path.join("/")}`;
     const put = (what: string, leaf: unknown) =>
@@ -38,6 +38,20 @@ export function leafMutations(vector: Vector, random: Random): readonly Mutation
     for (const [what, changed] of [...textChanges(old, random), ...times]) put(what, changed);
   }
   return mutations;
+}
+
+/** Several of what came, of which one is wrong. */
+function batches(value: unknown): readonly Mutation[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, list]) => {
+    if (!Array.isArray(list) || list.length === 0) return [];
+    const good: unknown = list[0];
+    const bad: unknown = JSON.parse(JSON.stringify(good).replaceAll(/[a-z0-9](?=")/g, "0"));
+    const orders = Object.entries({ "good, good": [good, good], "good, bad": [good, bad], "bad, good": [bad, good] });
+    return [...orders, ["good, null", [good, null]] as const].map(([what, items]) =>
+      mutation(`/${name}: ${what}`, { ...value, [name]: items }),
+    );
+  });
 }
 
 function mutation(what: string, value: unknown): Mutation {

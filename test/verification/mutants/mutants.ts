@@ -1,5 +1,6 @@
 import type { Vector } from "../../support/vectors.ts";
 import { bodyMutations } from "./bodies.ts";
+import { forgeries } from "./forgeries.ts";
 import { headerMutations } from "./headers.ts";
 import { certificateMutations } from "./hosts.ts";
 import { keyMutations } from "./keys.ts";
@@ -25,6 +26,7 @@ export function mutantsOf(vector: Vector): readonly Mutant[] {
     ...tokenMutations(vector),
     ...certificateMutations(vector),
     ...keyMutations(vector, random),
+    ...forgeries(vector),
     ...urlMutations(vector),
     ...methodMutations(vector),
     ...clockMutations(vector),
