@@ -48,6 +48,7 @@ describe("Exact Online's HashCode", () => {
       `{"HashCode":"${codeOf("{}")}","Content":{}}`,
       `{"Content":{}}`,
       `[${bodyOf("{}")}]`,
+      `${bodyOf("{}")}x`,
     ])
       expect(verify(body)).toMatchObject(missing);
     for (const code of ["AB", "G".repeat(64), `${codeOf("{}")}00`])
