@@ -16,13 +16,23 @@ describe("observations of a gateway", () => {
     expect(parseObservations(buildObservations(routes)).toSorted((a, b) => (a.key < b.key ? -1 : 1))).toEqual(routes);
   });
 
-  test("tell only of routes with refusals or slow answers, and of the worst hundred", () => {
-    const quiet = seen(1, { refused: 0 });
+  test("tell of the worst hundred routes", () => {
+    const quiet = seen(1, { refused: 0, requests: 1_000 });
     const many = Array.from({ length: 150 }, (_, number) => seen(number + 2, { refused: number + 1 }));
     const told = parseObservations(buildObservations([quiet, ...many]));
     expect(told).toHaveLength(MAX_OBSERVED_ROUTES);
     expect(told[0]?.refused).toBe(150);
     expect(told.at(-1)?.refused).toBe(51);
+  });
+
+  test("tell of routes with which all is well too, the busiest first, and of none without requests", () => {
+    const routes = [
+      seen(1, { requests: 0, refused: 0 }),
+      seen(2, { requests: 5, refused: 0 }),
+      seen(3, { requests: 9, refused: 0 }),
+      seen(4, { requests: 1, refused: 1 }),
+    ];
+    expect(parseObservations(buildObservations(routes)).map(({ requests }) => requests)).toEqual([1, 9, 5]);
   });
 
   test.each([

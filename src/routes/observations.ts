@@ -1,6 +1,6 @@
 import { isRecord } from "../lib/record.ts";
 
-/** Annotation of a gateway's serving Lease: what it saw of routes that refused requests or were slow lately. */
+/** Annotation of a gateway's serving Lease: what it saw of requests lately. */
 export const OBSERVATIONS_ANNOTATION = "davit.dev/observations";
 
 /** What is told covers so many seconds. */
@@ -38,11 +38,14 @@ interface Written {
   ])[];
 }
 
-/** Puts the annotation together: only routes with refusals or slow answers, those with most of them first. */
+/**
+ * Puts the annotation together: routes with refusals or slow answers, those with most of them first, then the busiest. A route with which all is well here
+ * counts as well: a sender that is refused may keep its connection to one gateway, and those that are not to another.
+ */
 export function buildObservations(routes: readonly RouteObservation[]): string {
   const told = routes
-    .filter(({ refused, slow }) => refused + slow > 0)
-    .toSorted((a, b) => b.refused + b.slow - a.refused - a.slow || (a.key < b.key ? -1 : 1))
+    .filter(({ requests }) => requests > 0)
+    .toSorted((a, b) => b.refused + b.slow - a.refused - a.slow || b.requests - a.requests || (a.key < b.key ? -1 : 1))
     .slice(0, MAX_OBSERVED_ROUTES);
   const written: Written = {
     schema: 1,

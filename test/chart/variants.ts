@@ -30,6 +30,7 @@ export const VARIANTS: Readonly<Record<string, object>> = {
       podDisruptionBudget: { maxUnavailable: "25%" },
       service: { type: "LoadBalancer", port: 8080, annotations: { a: "b" } },
       trustedProxies: ["10.0.0.0/8"],
+      egress: { allow: ["10.9.0.0/16"] },
       shutdownDelayMs: 20_001,
       shutdownGraceMs: 3_600_000,
       hosts: [

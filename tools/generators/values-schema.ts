@@ -15,6 +15,7 @@ export const FROM_CONFIG: Readonly<Record<string, string>> = {
   "controller.orphanRetentionMs": "controller.orphanRetentionMs",
   "gateway.hosts": "gateway.hosts",
   "gateway.trustedProxies": "gateway.trustedProxies",
+  "gateway.egress.allow": "gateway.egress.allow",
   "gateway.shutdownDelayMs": "gateway.shutdownDelayMs",
   "gateway.shutdownGraceMs": "gateway.shutdownGraceMs",
   "workers.defaults.replicas": "workers.defaults.replicas",

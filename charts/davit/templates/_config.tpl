@@ -47,4 +47,6 @@ gateway:
   shutdownDelayMs: {{ .Values.gateway.shutdownDelayMs | int64 }}
   shutdownGraceMs: {{ .Values.gateway.shutdownGraceMs | int64 }}
   trustedProxies: {{ .Values.gateway.trustedProxies | toJson }}
+  egress:
+    allow: {{ .Values.gateway.egress.allow | toJson }}
 {{- end }}

@@ -3,6 +3,7 @@ import { sharedCluster } from "../../support/cluster.ts";
 import { OperatorRelease } from "../../support/operator/operator-release.ts";
 import { childrenTests } from "./children-tests.ts";
 import { deletionTests } from "./deletion-tests.ts";
+import { observedTests } from "./observed-tests.ts";
 import { rolloutTests } from "./rollout-tests.ts";
 import { rotationTests } from "./rotation-tests.ts";
 import { statusTests } from "./status-tests.ts";
@@ -25,6 +26,7 @@ beforeAll(async () => {
 afterAll(() => release?.stop());
 
 statusTests(() => release, admission);
+observedTests(() => release);
 rotationTests(() => release);
 suitesTests(() => release);
 childrenTests(() => release);
