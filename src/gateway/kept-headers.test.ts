@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { compileKeptHeaders, keepsSignature, keptHeaders } from "./kept-headers.ts";
+import type { DedupeSource } from "../verification/presets/preset.ts";
+import { compileKeptHeaders, keepsProviderId, keepsSignature, keptHeaders } from "./kept-headers.ts";
 import { destinationEntry, routeEntry } from "./testing.ts";
 
 const keep = (forwardHeaders: readonly string[], headers: Record<string, string | string[]>) => {
@@ -29,6 +30,7 @@ describe("the headers kept with an event", () => {
       connection: "x-hop",
       "x-hop": "h",
       "davit-signature": "of the sender's own making",
+      "davit-provider-id": "likewise",
       "x-ok": "o",
     };
     expect(keep(["*"], headers)).toEqual({ "x-ok": "o" });
@@ -38,5 +40,22 @@ describe("the headers kept with an event", () => {
     expect(keep(["constructor", "toString", "x-ok"], { "x-ok": "o" })).toEqual({ "x-ok": "o" });
     const sent = keep(["*"], JSON.parse('{"__proto__": "p", "x-ok": "o"}') as Record<string, string>);
     expect(Object.entries(sent)).toEqual([["x-ok", "o"]]);
+  });
+});
+
+describe("the id of a delivery", () => {
+  const header = (name: string, signed: boolean): DedupeSource => ({ from: "header", name, signed });
+  const json = (pointer: string, signed: boolean): DedupeSource => ({ from: "json", pointer, signed });
+  it.each([
+    ["is found by its mark when it is signed", [json("/id", true)], false],
+    ["is kept when it is not signed", [json("/id", false)], true],
+    ["is kept when it has several parts", [json("/id", true), json("/kind", true)], true],
+    ["need not be kept when a header that is kept has it", [header("X-Shown", false), json("/kind", true)], false],
+    ["is kept when no header that is kept has it", [header("X-Hidden", false)], true],
+    ["is kept when its header may not be", [header("X-Signature", false)], true],
+    ["cannot be kept where there is none", [], false],
+  ])("%s", (_case, sources, kept) => {
+    const entry = routeEntry({ dedupe: { ...routeEntry().dedupe, sources } });
+    expect(keepsProviderId(entry, compileKeptHeaders(entry, ["x-shown"], ["x-signature"]))).toBe(kept);
   });
 });

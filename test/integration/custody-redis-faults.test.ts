@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -17,6 +17,7 @@ import { connect } from "../../src/custody/redis/connection.ts";
 import { Janitor } from "../../src/custody/redis/janitor.ts";
 import { tagOf } from "../../src/custody/redis/keys.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
+import { Secret } from "../../src/lib/secret.ts";
 import { startCutProxy } from "../support/cut-proxy.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 
@@ -86,6 +87,68 @@ describe("custody when Redis fails", () => {
     redis.thaw();
     await until(async () => (await code(inbox.claim(newEvent({ mark: mark("frozen") })))) === "no error", 5_000);
     expect(await take(store.outbox(scope, { policies: () => [] }))).toHaveLength(1);
+  });
+
+  test("a nonce whose claim got no answer is still good for its body, and for no other", async () => {
+    const inbox = store.inbox(scope);
+    const nonceOf = (body: string) => ({
+      key: Buffer.alloc(16, 7),
+      bodyHash: createHash("sha256").update(body).digest().subarray(0, 16),
+      windowMs: 60_000,
+    });
+    const event = newEvent({ mark: mark("nonce"), nonce: nonceOf("one") });
+    redis.freeze();
+    expect(await code(inbox.claim(event))).toBe("Timeout");
+    redis.thaw();
+    await until(
+      async () => (await code(inbox.claim(newEvent({ mark: mark("nonce"), nonce: nonceOf("one") })))) === "no error",
+      5_000,
+    );
+    expect(await take(store.outbox(scope, { policies: () => [] }))).toHaveLength(1);
+    expect(await inbox.claim(newEvent({ mark: mark("other"), nonce: nonceOf("two") }))).toMatchObject({
+      outcome: "reused",
+    });
+  });
+
+  test("a nonce is kept over a crash, as its event is", async () => {
+    const nonceOf = (fill: number) => ({
+      key: Buffer.alloc(16, 7),
+      bodyHash: Buffer.alloc(16, fill),
+      windowMs: 60_000,
+    });
+    await store.inbox(scope).claim(newEvent({ nonce: nonceOf(1) }));
+    await redis.kill9();
+    await redis.restart();
+    const outcomes: string[] = [];
+    await until(async () => {
+      const claim = await store
+        .inbox(scope)
+        .claim(newEvent({ nonce: nonceOf(2) }))
+        .catch(() => undefined);
+      outcomes.push(...(claim ? [claim.outcome] : []));
+      return claim !== undefined;
+    }, 5_000);
+    expect(outcomes).toEqual(["reused"]);
+  });
+
+  test("a secret of a handshake is confirmed only when it is kept", async () => {
+    const kept = {
+      route: "00000000000000aa",
+      at: Date.now(),
+      client: "192.0.2.7",
+      kind: "hook-secret",
+      value: Secret.of("hush"),
+    } as const;
+    redis.freeze();
+    expect(await code(store.inbox(scope).keep(kept))).toBe("Timeout");
+    redis.thaw();
+    await until(async () => (await code(store.inbox(scope).keep(kept))) === "no error", 5_000);
+    await redis.kill9();
+    await redis.restart();
+    await until(async () => (await code(store.ledger(scope).handshakes(kept.route))) === "no error", 5_000);
+    expect(await store.ledger(scope).handshakes(kept.route)).toHaveLength(1);
+    await redis.client().call("CONFIG", "SET", "maxmemory", "1mb");
+    expect(await code(store.inbox(scope).keep({ ...kept, at: Date.now() + 1 }))).toBe("OutOfMemory");
   });
 
   test("what waits behind unanswered batches is refused with them, and not written later", async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { destinationPolicy, newEvent, routePolicy, settlement } from "../../src/custody/conformance/fixtures.ts";
+import { Secret } from "../../src/lib/secret.ts";
 import { connect } from "../../src/custody/redis/connection.ts";
 import { Incarnation } from "../../src/custody/redis/incarnation.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
@@ -80,6 +81,22 @@ describe("custody under least privilege", () => {
   ])("the self-test says what a user lacks: %s", async (_what, rules) => {
     const store = await open(await user("poor", rules));
     await expect(store.selfTest(SCOPE)).rejects.toMatchObject({ code: "Denied" });
+  });
+
+  test("secrets of handshakes are the gateway's and the controller's, and out of a worker's reach", async () => {
+    const controller = await open(await user("controller", aclRules({ role: "controller", ...SCOPE }).join(" ")));
+    const gateway = await open(await user("gateway", GATEWAY_RULES));
+    const worker = await open(await user("worker", WORKER_RULES));
+    const route = "00000000000000aa";
+    await gateway.inbox(SCOPE).claim(newEvent());
+    const kept = { route, at: Date.now(), client: "192.0.2.7", kind: "hook-secret", value: Secret.of("hush") } as const;
+    await gateway.inbox(SCOPE).keep(kept);
+    await expect(worker.ledger(SCOPE).handshakes(route)).rejects.toMatchObject({ code: "Denied" });
+    await expect(worker.inbox(SCOPE).keep(kept)).rejects.toMatchObject({ code: "Denied" });
+    expect(await controller.ledger(SCOPE).handshakes(route)).toHaveLength(1);
+    await controller.shelves(SCOPE).shelve({ route, name: "orders", namespaceUid: "uid" });
+    await controller.shelves(SCOPE).purge(route, 0);
+    expect(await redis.client().keys("*handshakes*")).toEqual([]);
   });
 
   test("another namespace's keys are out of reach", async () => {

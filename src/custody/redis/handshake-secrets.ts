@@ -27,7 +27,10 @@ export class HandshakeSecrets {
       .zremrangebyscore(key, "-inf", at - TTL_S * 1_000)
       .zremrangebyrank(key, 0, -(KEPT + 1))
       .expire(key, TTL_S)
-      .exec();
+      .exec()
+      .catch((error: unknown) => {
+        throw firstCause(error);
+      });
     const failed = replies?.find(([error]) => error !== null);
     if (failed) throw failed[0] ?? new Error("the transaction failed");
   }
@@ -41,4 +44,11 @@ export class HandshakeSecrets {
       return { ...rest, route, value: Secret.of(value, "base64") };
     });
   }
+}
+
+/** Redis aborts a transaction of which a command was refused (EXECABORT): why is in that command's error, which ioredis keeps. */
+function firstCause(error: unknown): unknown {
+  const [first] =
+    error instanceof Error && "previousErrors" in error ? (error.previousErrors as readonly unknown[]) : [];
+  return first ?? error;
 }
