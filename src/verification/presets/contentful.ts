@@ -13,8 +13,9 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
  * as `?x%253D1`; its examples in other languages take the path as it is. Both count.
  */
 const canonicalRequest: SignedContent = {
-  contents: ({ method, url, header, body }) => {
-    const headers = canonicalHeaders(header);
+  contents: (request) => {
+    const { method, url, body } = request;
+    const headers = canonicalHeaders((name) => request.header(name));
     if (typeof headers !== "string") return headers;
     const path = pathOf(url);
     const paths = new Set([escapedPath(path), path]);

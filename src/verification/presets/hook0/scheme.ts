@@ -85,7 +85,8 @@ function readClaims(request: SignedRequest, versions: readonly Hook0Version[]): 
   if (!version) return refuse("SignatureMalformed", `${HEADER} has no ${versions.join(" or ")}`);
   const signature = decodeDigest(fields.get(version) ?? "", "hex", SHA256_BYTES);
   if (!signature) return refuse("SignatureMalformed", `${version} in ${HEADER} is not 32 bytes in hex`);
-  const head = version === "v0" ? [`${timestamp}.`] : headWithHeaders(timestamp, fields.get("h"), request.header);
+  const lookup: HeaderValues = (name) => request.header(name);
+  const head = version === "v0" ? [`${timestamp}.`] : headWithHeaders(timestamp, fields.get("h"), lookup);
   return "ok" in head ? head : { timestamp, signedAt, version, signature, head };
 }
 
