@@ -10,8 +10,5 @@ export const SENTENCE_FORM = /^[\x20-\x7e]{1,2048}$/;
  */
 export const HASHED_FORM = /^[A-Za-z0-9_-]{1,128}$/;
 
-/** A UUID (RFC 9562), lower or upper case. */
-export const UUID_FORM = /^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
-
-/** A secret that a provider hands over. */
-export const HANDED_OVER_FORM = /^[A-Za-z0-9_-]{16,256}$/;
+/** A secret that a provider hands over: what RFC 6750 §2.1 lets a token be. */
+export const HANDED_OVER_FORM = /^[A-Za-z0-9._~+/=-]{8,256}$/;

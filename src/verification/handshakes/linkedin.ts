@@ -1,11 +1,11 @@
-import { UUID_FORM } from "./form.ts";
+import { HASHED_FORM } from "./form.ts";
 import type { Handshake } from "./handshake.ts";
 import { keyedAnswer } from "./keyed-answer.ts";
 import { queryValues, wellFormed } from "./said.ts";
 
 /**
- * LinkedIn: at registration and every 2 hours; three failures block the endpoint. The challenge is a UUID, and the signed content of events begins with
- * `hmacsha256=`, so that the answer is never the signature of one.
+ * LinkedIn: at registration and every 2 hours; three failures block the endpoint. The challenge is a UUID; what is signed for an event begins with
+ * `hmacsha256=`, whose last character no challenge may have, so that the answer is never the signature of one.
  */
 export const linkedinChallengeCode: Handshake = {
   name: "challengeCode",
@@ -15,7 +15,7 @@ export const linkedinChallengeCode: Handshake = {
   answer: (context) =>
     keyedAnswer(
       context,
-      wellFormed(queryValues(context.request, "challengeCode"), UUID_FORM, "query parameter challengeCode"),
+      wellFormed(queryValues(context.request, "challengeCode"), HASHED_FORM, "query parameter challengeCode"),
       (digest, challengeCode) => ({ challengeCode, challengeResponse: digest.toString("hex") }),
     ),
 };
