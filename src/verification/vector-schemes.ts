@@ -82,8 +82,21 @@ const BINDINGS: Readonly<Record<string, SchemeBinding>> = {
     orElse: ({ extra }) => ({ type: "token", header: text(extra?.["header"]) ?? "authorization", prefix: "" }),
   },
   "graph-client-state": { presets: ["ms-graph"] },
-  "x-crc": { presets: ["x-twitter"] },
 };
+
+/** Names of providers in vectors where the preset is called otherwise. */
+const ALIASES: Readonly<Record<string, string>> = {
+  "x-twitter": "x",
+  twitter: "x",
+  "microsoft-graph": "ms-graph",
+  sns: "aws-sns",
+  whatsapp: "meta",
+};
+
+/** The preset's name for the provider of a case. */
+export function presetNameOf(provider: string): string {
+  return presets.has(provider) ? provider : (ALIASES[provider] ?? provider);
+}
 
 /** Any other scheme is the one that its provider has, or the preset that is named as it is. */
 const UNNAMED: SchemeBinding = { presets: ["$provider"] };
@@ -92,7 +105,7 @@ const UNNAMED: SchemeBinding = { presets: ["$provider"] };
 export function bindingOf(testCase: SignatureCase): { binding: SchemeBinding; config: VerifierConfig } | undefined {
   const named = Object.hasOwn(BINDINGS, testCase.scheme) ? BINDINGS[testCase.scheme] : undefined;
   const binding = named ?? { ...UNNAMED, presets: [testCase.scheme, ...UNNAMED.presets] };
-  const names = binding.presets.map((name) => name.replace("$provider", testCase.provider ?? ""));
+  const names = binding.presets.map((name) => name.replace("$provider", presetNameOf(testCase.provider ?? "")));
   const name = names.find((candidate) => isPreset(candidate, binding.schemeType));
   if (name !== undefined) return { binding, config: { type: "provider", provider: name } };
   const config = binding.orElse?.(testCase);

@@ -74,7 +74,7 @@ export function bindCase(testCase: SignatureCase): BoundCase | { readonly unsupp
     parameters: parametersOf(config, { ...testCase.extra, ...binding.parameters?.(testCase) }),
     keys: caseKeys(testCase, binding),
     toleranceMs: testCase.now === undefined ? 0 : optionalMs(testCase.toleranceSec),
-    material: (wanted) => materialOf(testCase, wanted),
+    material: (wanted) => publicMaterial(testCase, wanted),
   };
 }
 
@@ -132,8 +132,14 @@ function caseKeys(testCase: SignatureCase, { secret }: SchemeBinding): readonly 
 
 const NOT_THERE = refuse("MaterialUnavailable", "the provider has no such certificate or key");
 
-/** Without a clock of the case, validity in time is no question either. */
-function materialOf({ secret, extra, now }: SignatureCase, wanted: MaterialRequest): Material | Refusal {
+/**
+ * The certificate (`extra.certPem`) or JWK (the secret) of a case, in place of what would be fetched. Without a clock of the case, validity in time is no
+ * question either.
+ */
+export function publicMaterial(
+  { secret, extra, now }: Pick<SignatureCase, "secret" | "extra" | "now">,
+  wanted: MaterialRequest,
+): Material | Refusal {
   if (wanted.kind === "jwk") return jwkMaterial([secret].flat()[0] ?? "", wanted);
   const pem = extra?.["certPem"];
   return typeof pem === "string" ? certificateMaterial(pem, now !== undefined, wanted) : NOT_THERE;
