@@ -76,6 +76,7 @@ describe("contentful", () => {
       "a list with a name twice",
       { headers: { "x-contentful-signed-headers": `${NAMES},x-contentful-topic` } },
     ],
+    ["SignatureMalformed", "a list with a name in upper case", listed(NAMES.replace("topic", "Topic"))],
     ["SignatureMalformed", "a list in upper case", { headers: { "x-contentful-signed-headers": NAMES.toUpperCase() } }],
     ["TimestampExpired", "an old timestamp", stamped(NOW - 30_001)],
     ["TimestampInFuture", "a timestamp ahead", stamped(NOW + 30_001)],
@@ -97,6 +98,14 @@ function unstamped(): Case {
   return {
     headers: { "x-contentful-signed-headers": names },
     canonical: `x-contentful-signed-headers:${names};x-contentful-topic:Entry.publish`,
+  };
+}
+
+/** A list as the sender signed it. */
+function listed(names: string): Case {
+  return {
+    headers: { "x-contentful-signed-headers": names },
+    canonical: CANONICAL_HEADERS.replace(NAMES, names).replace("x-contentful-topic:", "x-contentful-Topic:"),
   };
 }
 

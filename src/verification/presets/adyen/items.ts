@@ -1,5 +1,4 @@
 import { valueAt } from "../../../lib/json-source.ts";
-import { isRecord } from "../../../lib/record.ts";
 import { isUnicode } from "../../../lib/unicode.ts";
 import { refuse, type Refusal } from "../../refusal.ts";
 
@@ -29,9 +28,8 @@ export interface AdyenItem {
 export function itemsOf(body: unknown): readonly AdyenItem[] | undefined {
   const list = valueAt(body, ["notificationItems"]);
   if (!Array.isArray(list) || list.length === 0) return undefined;
-  const items = list.map((entry: unknown) => valueAt(entry, ["NotificationRequestItem"]));
-  if (!items.every(isRecord)) return undefined;
-  return items.map((fields) => {
+  return list.map((entry: unknown) => {
+    const fields = valueAt(entry, ["NotificationRequestItem"]);
     const signature = valueAt(fields, ["additionalData", "hmacSignature"]);
     return { fields, signature: typeof signature === "string" ? signature : undefined };
   });
