@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type HmacAlgorithm, HmacKey } from "./hmac.ts";
 
-const ALGORITHMS: readonly HmacAlgorithm[] = ["sha1", "sha256", "sha384", "sha512"];
+const ALGORITHMS: readonly HmacAlgorithm[] = ["md5", "sha1", "sha256", "sha384", "sha512"];
 const bytes = (minLength: number, maxLength: number) =>
   fc.uint8Array({ minLength, maxLength, size: "max" }).map((array) => Buffer.from(array));
 const text = fc.string({ unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCodePoint(code)) });
@@ -33,6 +33,15 @@ describe("an HMAC key", () => {
     for (const size of [16_383, 16_384, 16_385, 100_000]) {
       const parts = ["1.\u00e9", Buffer.alloc(size - 3, 7)];
       expect(key.digest(parts).toString("hex")).toBe(expected(algorithm, secret, parts));
+    }
+  });
+
+  it("gives its digest as text in every encoding, for short and long messages", () => {
+    const key = new HmacKey("sha256", Buffer.from("a key"));
+    for (const parts of [["short"], ["1.", Buffer.alloc(20_000, 7)]]) {
+      for (const encoding of ["hex", "base64", "base64url", "binary"] as const) {
+        expect(key.digestText(parts, encoding)).toBe(key.digest(parts).toString(encoding));
+      }
     }
   });
 

@@ -1,0 +1,36 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { equals } from "./equals.ts";
+
+const text = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 200 }),
+  fc.string({ unit: fc.constantFrom("a", "b", "é", "ſ", "\ud800", "😀"), maxLength: 5 }),
+);
+
+describe("equals", () => {
+  it("agrees with === on text of any characters", () => {
+    fc.assert(
+      fc.property(text, text, (a, b) => {
+        // What UTF-8 cannot say is written as the replacement character.
+        fc.pre([a, b].every((one) => !/[\ud800-\udfff]/u.test(one)));
+        expect([equals(a, b), equals(a, a), equals(`${a}.`, `${b}.`)]).toEqual([a === b, true, a === b]);
+      }),
+    );
+  });
+
+  it("agrees with the comparison of bytes, of whatever length", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 40 }), fc.uint8Array({ maxLength: 40 }), (a, b) => {
+        expect([equals(a, b), equals(a, Uint8Array.from(a))]).toEqual([Buffer.compare(a, b) === 0, true]);
+      }),
+    );
+  });
+
+  it("keeps nothing of one comparison for the next", () => {
+    expect(equals("aaaa", "aaaa")).toBe(true);
+    expect(equals("aaaé", "aaaa")).toBe(false);
+    expect(equals("aaaa", "aaaé")).toBe(false);
+    expect(equals("aaaſ", "aaas")).toBe(false);
+    expect(equals("", "")).toBe(true);
+  });
+});
