@@ -28,11 +28,8 @@ beforeAll(async () => {
   });
   workspace = new Workspace();
   const { port } = target.address() as AddressInfo;
-  workspace.write(
-    SHARED.flatMap((preset) => manifestsOf(preset, port))
-      .map((one) => stringify(one))
-      .join("---\n"),
-  );
+  const routes = [...SHARED.flatMap((preset) => manifestsOf(preset, port)), keylessNotion(port)];
+  workspace.write(routes.map((one) => stringify(one)).join("---\n"));
   dev = await workspace.dev();
   entries = readRings(workspace.data).entries;
 });
@@ -66,6 +63,21 @@ function manifestsOf(preset: Preset, port: number): readonly object[] {
       },
     },
   ];
+}
+
+/** A route that waits for its key. */
+function keylessNotion(port: number): object {
+  return {
+    apiVersion: "davit.dev/v1alpha1",
+    kind: "WebhookRoute",
+    metadata: { name: "new-notion" },
+    spec: {
+      exposure: { host: "hooks.example.com", path: "/new-notion" },
+      verification: { provider: "notion" },
+      secretRefs: [{ name: "not-yet", key: "token" }],
+      destinations: [{ name: "app", serviceRef: { name: "app", port } }],
+    },
+  };
 }
 
 function entryOf(name: string): RouteEntry {
@@ -200,5 +212,30 @@ describe("davit verify --route", () => {
     );
     expect(elsewhere.code).toBe(1);
     expect(elsewhere.stdout).not.toContain(headers["x-square-hmacsha256-signature"]);
+  });
+});
+
+describe("davit handshakes", () => {
+  it("tells who handed a secret over, and the secret itself only when asked", async () => {
+    const token = "secret_tMrlL1qK5vuQAh1b6cZGhFChZTSYJlce98V0pYn7yBl";
+    const body = Buffer.from(JSON.stringify({ verification_token: token }));
+    const headers = { "content-type": "application/json" };
+    const answer = await post(`${dev.gateway}/new-notion`, { headers, body, host: "hooks.example.com" });
+    expect(answer.status).toBe(200);
+    const listed = await davit("handshakes", ...onData());
+    expect(listed).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/default\/new-notion +verification-token +127/) as string,
+    });
+    expect(listed.stdout).toContain("none of this is authenticated");
+    expect(listed.stdout).not.toContain(token);
+    expect((await davit("handshakes", "-o", "json", ...onData())).stdout).not.toContain(token);
+    const shown = await davit("handshakes", "--route", "new-notion", "--show-secret", ...onData());
+    expect(shown.stdout).toContain(token);
+    expect(shown.stdout).toContain("kubectl create secret generic");
+    expect((await davit("handshakes", "--route", "github", ...onData())).stdout).toContain(
+      "no provider handed a secret over",
+    );
+    expect(dev.program.stdout() + dev.program.stderr()).not.toContain(token);
   });
 });

@@ -12,11 +12,18 @@ import type { PlainRequest } from "./variants.ts";
 export function causes(at: Case): readonly Finding[] {
   const seen = visible(at);
   const matched = matching(at);
-  if (matched.length > 0) return [...matched, ...seen.filter(({ code }) => code === "BodyCut")];
+  if (matched.length > 0) return matchedCauses(at, matched, seen);
   const other = elsewhere(at);
-  if (other?.code === "OtherProvider") return [other];
+  if (other?.code === "OtherProvider") return [...seen.filter(({ code }) => code === "HeaderSha1Only"), other];
   const all = [...seen, ...(other ? [other] : [])];
   return all.length > 0 ? all : [leftOver(at)];
+}
+
+/** A signature in another header is mostly another provider's. */
+function matchedCauses(at: Case, matched: readonly Finding[], seen: readonly Finding[]): readonly Finding[] {
+  const other = matched[0]?.code === "HeaderRenamed" ? elsewhere(at) : undefined;
+  const provider = other?.code === "OtherProvider" ? [other] : [];
+  return [...provider, ...matched, ...seen.filter(({ code }) => code === "BodyCut")];
 }
 
 /** What can be seen without any key. */

@@ -40,25 +40,20 @@ function idValue(request: SignedRequest, source: DedupeSource): string | undefin
   if (source.from === "header") return only(request.header(source.name.toLowerCase()));
   if (source.from === "form") return only(new URLSearchParams(request.body.toString("utf8")).getAll(source.name));
   const parsed = request.json();
-  if (!parsed.ok) return undefined;
-  return idAt(parsed.value, throughLists(parsed.value, pointerTokens(source.pointer)), request.body);
+  const tokens = pointerTokens(source.pointer);
+  return parsed.ok && isLone(parsed.value, tokens) ? idAt(parsed.value, tokens, request.body) : undefined;
 }
 
 function only(values: readonly string[]): string | undefined {
   return values.length === 1 && values[0] !== "" ? values[0] : undefined;
 }
 
-/** A list on the way is gone into when it holds exactly one element: several events have no id in common. */
-function throughLists(value: unknown, tokens: readonly string[]): readonly string[] {
-  const path: string[] = [];
+/** Every list on the way holds exactly one element: several events have no id in common. */
+function isLone(value: unknown, tokens: readonly string[]): boolean {
   let here = value;
   for (const token of tokens) {
-    if (Array.isArray(here) && here.length === 1 && !/^\d+$/.test(token)) {
-      path.push("0");
-      here = here[0] as unknown;
-    }
-    path.push(token);
+    if (Array.isArray(here) && here.length !== 1) return false;
     here = typeof here === "object" && here !== null ? (Reflect.get(here, token) as unknown) : undefined;
   }
-  return path;
+  return true;
 }

@@ -314,6 +314,43 @@ describe("explain", () => {
     expect(findings[0]?.message).toContain(`the sender signed ${url};`);
   });
 
+  it("names other providers whose signature it is rather than the header it stands in", () => {
+    const bitbucket: VerifierConfig = { type: "provider", provider: "bitbucket" };
+    const [first, second] = explain(ask(GITHUB, sent(bitbucket, SECRET))).findings;
+    expect(first).toMatchObject({ code: "OtherProvider", message: expect.stringContaining("Bitbucket") as string });
+    expect(second?.code).toBe("HeaderRenamed");
+    const { findings } = explain(ask(GITHUB, sent(STANDARD, `whsec_${KEY_HEX}`), { keys: [key(KEY_HEX)] }));
+    expect(findings[0]?.message).toContain("set verification.provider to standard-webhooks");
+  });
+
+  it.each([
+    ['[{"sg_event_id":"a"}]', "IdTaken", "the id is a, from json:/0/sg_event_id"],
+    [
+      '[{"sg_event_id":"a"},{"sg_event_id":"b"}]',
+      "IdMissing",
+      "json:/0/sg_event_id is missing, empty or there more than once",
+    ],
+  ])("tells which id %s gives", (text, code, message) => {
+    const sources = [{ from: "json", pointer: "/0/sg_event_id", signed: true }] as const;
+    const question = ask(HMAC, sent(HMAC, SECRET, { body: text }), { dedupe: { sources, withoutId: "Body" } });
+    expect(explain(question).findings.at(-1)).toMatchObject({
+      code,
+      message: expect.stringContaining(message) as string,
+    });
+  });
+
+  it("tells which field of a form or header is the id, and passes over parts that need not be there", () => {
+    const sources = [
+      { from: "form", name: "Sid", signed: true, optional: true },
+      { from: "form", name: "State", signed: true, optional: true },
+      { from: "header", name: "X-Id", signed: false, optional: true },
+    ] as const;
+    const request = { ...sent(HMAC, SECRET, { body: "Sid=s1&State=a&State=b" }) };
+    const withHeader = { ...request, headers: { ...request.headers, "x-id": ["h1"] } };
+    const { findings } = explain(ask(HMAC, withHeader, { dedupe: { sources, withoutId: "Signature" } }));
+    expect(findings.at(-1)?.message).toBe("dedupe: the id is s1 · h1, from form:Sid, header:X-Id");
+  });
+
   it("leaves the values of a query and what stands before the host out of a URL", () => {
     const url = "http://hooks.example.com/in?token=hunter22";
     const request = sent(OF_URL, SECRET, { url });

@@ -15,8 +15,11 @@ const COMMON = new Set([
   "signature",
 ]);
 
+/** Most providers that one finding names: several may have the same scheme. */
+const MAX_NAMED = 3;
+
 /**
- * Another provider whose signature this is: one that matches with the keys at hand, else one whose own headers are there.
+ * Another provider whose signature this is: those that match with the keys at hand, else one whose own headers are there.
  *
  * @param own name of the preset that refused it
  */
@@ -26,12 +29,24 @@ export function otherProvider(
   options: Omit<ProbeOptions, "config">,
 ): Finding | undefined {
   const others = [...presets.values()].filter(({ name }) => name !== own);
-  const matching = others.find((preset) => signs(preset, candidate, options));
-  if (matching !== undefined) return finding("OtherProvider", { title: matching.title, provider: matching.name });
-  const alike = others.find((preset) =>
+  const matching = withoutNamesakes(others.filter((preset) => signs(preset, candidate, options)));
+  if (matching.length > 0) return named("OtherProvider", matching);
+  const alike = others.filter((preset) =>
     ownHeaders(preset).some((name) => candidate.request.headers[name] !== undefined),
   );
-  return alike && finding("OtherProviderHeaders", { title: alike.title, provider: alike.name });
+  return alike.length > 0 ? named("OtherProviderHeaders", alike) : undefined;
+}
+
+/** Many send by Standard Webhooks: that is then what it is. */
+function withoutNamesakes(matching: readonly Preset[]): readonly Preset[] {
+  const standard = matching.filter(({ name }) => name === "standard-webhooks");
+  return standard.length > 0 ? standard : matching;
+}
+
+function named(code: "OtherProvider" | "OtherProviderHeaders", found: readonly Preset[]): Finding {
+  const some = found.slice(0, MAX_NAMED);
+  const title = some.map((preset) => preset.title).join(" or ");
+  return finding(code, { title, provider: some.map(({ name }) => name).join(" or ") });
 }
 
 /** Only where a header with a signature is there: a preset that checks none, or a static token that any header may hold, proves nothing. */
