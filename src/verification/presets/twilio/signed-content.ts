@@ -11,7 +11,7 @@ const SHA256_HEX = /^[0-9a-f]{64}$/;
 /**
  * What Twilio signs (https://www.twilio.com/docs/usage/webhooks/webhooks-security): the URL as it was requested, and behind it the names and values of the
  * form, sorted by name. Any other body is covered by its SHA-256 in the query, as `bodySHA256`. Twilio is not consistent about writing the default port,
- * so both URLs count, as in its libraries.
+ * so both URLs count, as in its libraries. Names and values stand behind each other without a border: `a=bc` and `ab=c` have one signature.
  */
 export const twilioContent: SignedContent = {
   contents: (request) => {
@@ -20,6 +20,7 @@ export const twilioContent: SignedContent = {
     return urlForms(request.url).map((url): Content => [latin1(url), ...rest]);
   },
   url: true,
+  blursBody: true,
   description: "URL + sorted form fields, or URL with bodySHA256",
 };
 
