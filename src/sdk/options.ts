@@ -42,6 +42,7 @@ const UNITS: Readonly<Record<string, number>> = { b: 1, kb: 1_024, mb: 1_048_576
  */
 export function serverRoute(queue: Queue, settings: IngestSettings): RouteEntry {
   const preset = presetOf(settings.provider);
+  const { dedupe: sources, withoutId } = preset ?? { dedupe: [], withoutId: "Signature" };
   const windowMs = wholeNumber("dedupeTtlSeconds", settings.dedupeTtlSeconds ?? WEEK_SECONDS, 1, 400 * 86_400) * 1_000;
   return queueRoute(queue, {
     verification: preset
@@ -65,7 +66,14 @@ export function serverRoute(queue: Queue, settings: IngestSettings): RouteEntry 
     ],
     toleranceMs:
       settings.tolerance === undefined ? (preset?.toleranceMs ?? 300_000) : parseDuration(settings.tolerance),
-    dedupe: { windowMs, weakWindowMs: windowMs, earlierWindows: [], sources: preset?.dedupe ?? [], disabled: false },
+    dedupe: {
+      windowMs,
+      weakWindowMs: windowMs,
+      earlierWindows: [],
+      sources,
+      disabled: false,
+      withoutId,
+    },
     limits: limitsOf(settings),
   });
 }
