@@ -24,7 +24,10 @@ export interface AdyenItem {
   readonly signature: string | undefined;
 }
 
-/** The items of a body; `undefined` when it has none or is of another form. */
+/**
+ * The items of a body; `undefined` when it has none or is of another form. Of two fields of one name the last counts, as JSON.parse has it; a destination must
+ * read them the same way, since fields are signed and not the body.
+ */
 export function itemsOf(body: unknown): readonly AdyenItem[] | undefined {
   const list = valueAt(body, ["notificationItems"]);
   if (!Array.isArray(list) || list.length === 0) return undefined;

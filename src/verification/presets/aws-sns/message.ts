@@ -32,7 +32,10 @@ const ALGORITHMS: Readonly<Record<string, SnsMessage["algorithm"]>> = { 1: "RSA-
 const CERTIFICATE_URL =
   /^https:\/\/sns\.([a-z]{2,4}(?:-[a-z]+)+-\d{1,2})\.(amazonaws\.com(?:\.cn)?)\/[A-Za-z0-9-]{1,128}\.pem$/;
 
-/** Reads a message; refuses one that could not have come from SNS. Nothing is believed yet. */
+/**
+ * Reads a message; refuses one that could not have come from SNS. Nothing is believed yet. Of two fields of one name the last counts, as JSON.parse has it; a
+ * destination must read them the same way, since fields are signed and not the body.
+ */
 export function readMessage(request: SignedRequest): SnsMessage | Refusal {
   const raw = request.header("x-amz-sns-rawdelivery");
   if (raw.some((value) => value.toLowerCase() === "true")) {
