@@ -115,7 +115,7 @@ function timestampPlace(
 function check(config: SignatureConfig, segments: readonly Segment[] | undefined, idHeader: string | undefined): void {
   if (config.timestamp) checkTimestampPlace(config.timestamp, config.separator);
   if (!segments) return;
-  if (false) {
+  if (!contains(segments, "body")) {
     throw new VerificationConfigError("BodyNotSigned", "signedContent must contain {body}, else anybody can change it");
   }
   // A timestamp in the body is signed with the body.
