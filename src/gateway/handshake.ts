@@ -4,7 +4,12 @@ import type { Clock } from "../lib/clock.ts";
 import { TokenBucket } from "../lib/token-bucket.ts";
 import type { Logger } from "../observability/logger.ts";
 import { answerHandshake, answerHeaders, isRefusal } from "../verification/handshakes/find.ts";
-import type { Handshake, HandshakeAction, HandshakeAnswer } from "../verification/handshakes/handshake.ts";
+import type {
+  Handshake,
+  HandshakeAction,
+  HandshakeAnswer,
+  HandshakeContext,
+} from "../verification/handshakes/handshake.ts";
 import { refuse, type Refusal } from "../verification/refusal.ts";
 import type { VerificationKey } from "../verification/types.ts";
 import type { Endings, Exchange } from "./exchange.ts";
@@ -44,18 +49,26 @@ export class HandshakeDesk {
    * @param matchedKeyId id of the key that verified it, for one that is signed
    */
   take(exchange: Exchange, handshake: Handshake, matchedKeyId?: string): void {
-    const { route, view } = exchange;
+    const answer = answerHandshake(handshake, this.#contextOf(exchange), matchedKeyId);
+    if (isRefusal(answer)) return this.#options.endings.refuse(exchange, answer.reason, answer.detail);
+    if (answer.action) void this.#actThenAnswer(exchange, answer, answer.action);
+    else this.#answer(exchange, answer);
+  }
+
+  /** Whether the route takes no such handshake now. */
+  isClosed(exchange: Exchange, handshake: Handshake): boolean {
+    const answer = answerHandshake(handshake, this.#contextOf(exchange));
+    return isRefusal(answer) && answer.reason === "HandshakeClosed";
+  }
+
+  #contextOf({ route, view }: Exchange): HandshakeContext {
     const now = this.#options.clock.now();
-    const context = {
+    return {
       request: view,
       signing: usableAt(route.keys, now),
       verifyTokens: usableAt(route.verifyTokens, now),
       parameters: route.entry.parameters,
     };
-    const answer = answerHandshake(handshake, context, matchedKeyId);
-    if (isRefusal(answer)) return this.#options.endings.refuse(exchange, answer.reason, answer.detail);
-    if (answer.action) void this.#actThenAnswer(exchange, answer, answer.action);
-    else this.#answer(exchange, answer);
   }
 
   async #actThenAnswer(exchange: Exchange, answer: HandshakeAnswer, action: HandshakeAction): Promise<void> {

@@ -8,6 +8,7 @@ import type { Metrics } from "../observability/metrics.ts";
 import type { RouteEntry } from "../routes/entry.ts";
 import type { RefusalReason, Verdict } from "../verification/types.ts";
 import { findHandshake } from "../verification/handshakes/find.ts";
+import type { Handshake } from "../verification/handshakes/handshake.ts";
 import type { RouteObservation } from "../routes/observations.ts";
 import { acceptedAnswer } from "./accepted-answer.ts";
 import { Admission, type Turned } from "./admission.ts";
@@ -173,12 +174,24 @@ export class Ingest implements Endings {
     exchange.view.body = result;
     const { route, view } = exchange;
     const handshake = route.handshakes.length > 0 ? findHandshake(route.handshakes, view) : undefined;
-    exchange.handshake = handshake;
-    if (handshake?.signed === false) return this.#desk.take(exchange, handshake);
-    if (handshake === undefined && !route.methods.has(view.method)) {
+    if (handshake?.signed === false && !this.#isSignedThough(exchange, handshake)) {
+      exchange.handshake = handshake;
+      return this.#desk.take(exchange, handshake);
+    }
+    exchange.handshake = handshake?.signed ? handshake : undefined;
+    if (exchange.handshake === undefined && !route.methods.has(view.method)) {
       return this.refuse(exchange, "MethodNotAllowed", "no handshake of this route");
     }
     this.#verify(exchange);
+  }
+
+  /** The route takes no such handshake, and the request is signed: its signature decides (Notion signs what holds the token with that token). */
+  #isSignedThough(exchange: Exchange, handshake: Handshake): boolean {
+    const { route, view } = exchange;
+    return (
+      route.verifier.secretHeaders.some((name) => view.header(name).length > 0) &&
+      this.#desk.isClosed(exchange, handshake)
+    );
   }
 
   #verify(exchange: Exchange): void {

@@ -51,9 +51,12 @@ export interface Refusal {
 
 type Row = readonly [reason: GatewayReason, status: number, outcome: Outcome, message: string, retryAfter?: number];
 
+/** Not the sender's fault, and nevertheless what whoever looks for its events must see. */
+const TRACED: ReadonlySet<GatewayReason> = new Set(["NoUsableKey", "MaterialUnavailable", "HandshakeFailed"]);
+
 function made([reason, status, outcome, message, retryAfter]: Row): Refusal {
   const body = Buffer.from(JSON.stringify({ error: reason, message }));
-  return { reason, status, outcome, body, retryAfter, traced: status < 500 || reason === "NoUsableKey" };
+  return { reason, status, outcome, body, retryAfter, traced: status < 500 || TRACED.has(reason) };
 }
 
 /** Every refusal by its reason, with the statuses of the table of answers. */

@@ -334,6 +334,38 @@ describe("limits, decided before the body is read", () => {
     const gateway = await start([routeEntry({ allowedSourceRanges: ["192.0.2.0/24"] })]);
     expect(await gateway.raw(head)).toMatch(/^HTTP\/1.1 403 /);
   });
+
+  it("takes an address within them for a condition beside the signature, and believes trusted proxies only", async () => {
+    const routes = [routeEntry({ allowedSourceRanges: ["192.0.2.0/24", "2001:db8::/32"] })];
+    const statuses = async (trustedProxies: readonly string[]) => {
+      const gateway = await start(routes, { trustedProxies });
+      const from = async (client: string, secret = SECRET) => {
+        const headers = { ...signed(QUEUE_PUSH, "{}", "d-1", secret), "x-forwarded-for": client };
+        const answer = await post(gateway, "/push", { body: "{}", headers });
+        return answer.status;
+      };
+      return [
+        await from("192.0.2.7"),
+        await from("2001:db8::7"),
+        await from("192.0.2.7", "another secret"),
+        await from("203.0.113.9"),
+        await from("192.0.2.7, 203.0.113.9"),
+        await from("nobody"),
+      ];
+    };
+    expect(await statuses(["127.0.0.0/8"])).toEqual([204, 204, 401, 403, 403, 403]);
+    await running?.gateway.close(0);
+    expect(await statuses([])).toEqual([403, 403, 403, 403, 403, 403]);
+  });
+
+  it("says when to come again with every 503, also where another reason is answered so", async () => {
+    const gateway = await start([routeEntry()], { statuses: { SignatureMismatch: 503 } });
+    const answer = await post(gateway, "/push", {
+      body: "{}",
+      headers: signed(QUEUE_PUSH, "{}", "d-1", "another secret"),
+    });
+    expect([answer.status, answer.headers["retry-after"]]).toEqual([503, "5"]);
+  });
 });
 
 describe("routes that are not there", () => {

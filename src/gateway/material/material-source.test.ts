@@ -171,6 +171,14 @@ describe("a provider that cannot be asked", () => {
   });
 });
 
+describe("the certificate of an authority that cannot be fetched", () => {
+  test("is told with its own host, and the sender may come again", async () => {
+    network = ({ url }) => (url.startsWith("http:") ? Promise.reject(new FetchError("connect_timeout")) : file(leaf));
+    expect(reasonOf(await obtain(certificateAt("a.pem")))).toBe("503 MaterialUnavailable");
+    expect(lines).toEqual([{ host: "ca.example", code: "connect_timeout" }]);
+  });
+});
+
 describe("forged names of keys", () => {
   test("cannot make more than a few fetches, nor hold up other routes and what is kept", async () => {
     await obtain(jwkOf("good"));

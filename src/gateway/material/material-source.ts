@@ -118,26 +118,30 @@ export class FetchedMaterial implements MaterialSource {
         : await this.#certificate(request, response, deadline);
     } catch (error) {
       if (!(error instanceof FetchError)) throw error;
-      this.#tell(request, error.code);
       return unavailable(`the request for it failed: ${error.code}`);
     }
   }
 
-  #get(
+  async #get(
     url: string,
     deadline: number,
     how: { readonly json?: unknown; readonly plainHttp?: boolean },
   ): Promise<FetchResponse> {
     const timeoutMs = Math.floor(deadline - this.#options.clock.monotonic());
     if (timeoutMs <= 0) throw new FetchError("timeout");
-    return this.#options.fetch({ url, timeoutMs, maxBytes: MAX_BYTES, ...how });
+    try {
+      return await this.#options.fetch({ url, timeoutMs, maxBytes: MAX_BYTES, ...how });
+    } catch (error) {
+      if (error instanceof FetchError) this.#tell(url, error.code);
+      throw error;
+    }
   }
 
   /** The sender named what the provider does not have; or the provider does not let us ask. */
   #statusRefusal(request: MaterialRequest, status: number): Refusal {
     const unknown = status === 400 || status === 404 || status === 410 || (status === 403 && !request.body);
     if (unknown) return refuse("CertificateUntrusted", `the provider does not know it (status ${status})`);
-    this.#tell(request, `status ${status}`);
+    this.#tell(request.url, `status ${status}`);
     return unavailable(`the provider answered with status ${status}`);
   }
 
@@ -184,13 +188,13 @@ export class FetchedMaterial implements MaterialSource {
     return this.#roots;
   }
 
-  #tell({ url }: MaterialRequest, code: string): void {
+  #tell(url: string, code: string): void {
     const now = this.#options.clock.monotonic();
     if (now < this.#toldAt + TOLD_EVERY_MS) return;
     this.#toldAt = now;
     this.#options.logger.warn(
       { host: URL.parse(url)?.host, code },
-      "a sender's public key cannot be fetched, its events get 503: see that this Pod may open connections to that host (NetworkPolicy, firewall)",
+      "a sender's public key cannot be fetched, its events get 503: see that this Pod may open connections to that host, ports 443 and 80 (NetworkPolicy, firewall)",
     );
   }
 }
