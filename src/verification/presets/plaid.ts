@@ -71,7 +71,6 @@ export const plaid: Preset = {
   ],
   behaviour: {
     retries: "for 24 hours: after 30 seconds, then four times later each time; each time signed anew",
-    danger: "none is sent any more for a while when more than 90 % are refused",
     note: "the first event under a new key waits until the key is fetched from Plaid",
   },
   sample: {
