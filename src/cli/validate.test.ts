@@ -8,6 +8,7 @@ import { command } from "./validate.ts";
 
 const VALID = new URL("../../test/crds/valid/", import.meta.url).pathname;
 const INVALID = new URL("../../test/crds/invalid/", import.meta.url).pathname;
+const REFUSED = new URL("../../test/crds/refused/", import.meta.url).pathname;
 
 let directory: string;
 beforeEach(async () => {
@@ -73,6 +74,29 @@ describe("davit validate", () => {
         destinations: [{ delivery: { retry: { schedule: ["1s", "5s", "30s"] } } }],
       },
     });
+  });
+
+  test.each([
+    [
+      "parameter-missing",
+      "spec.verification.parameters.topicArn: Amazon SNS needs the parameter topicArn (ARN of the topic",
+    ],
+    ["parameter-value", "spec.verification.parameters.mode: must be one of advanced, simple ("],
+    ["credential-missing", "spec.secretRefs: Plaid needs a key with use ApiCredential (name the Secret that holds "],
+    ["secret-refs-missing", "spec.secretRefs: GitHub needs a key with use Signing (name the Secret that holds "],
+  ])("says what a provider lacks, and where it is to be found: %s", async (name, line) => {
+    const file = join(REFUSED, `${name}.yaml`);
+    const { code, stderr } = await run("-f", file);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`${file}: WebhookRoute shop/${name}: ${line}`);
+  });
+
+  test("says with --effective that the clock is left out where a provider's document does not look at it", async () => {
+    const { stdout } = await run("-f", join(VALID, "provider-without-secret.yaml"), "--effective");
+    expect(stdout).toContain("# verification: without a tolerance the sender's time is not held against the clock\n");
+    expect(parse(stdout).spec.verification).not.toHaveProperty("tolerance");
+    const { stdout: other } = await run("-f", join(VALID, "minimal.yaml"), "--effective");
+    expect(other).not.toContain("held against the clock");
   });
 
   test("reads a directory and finds routes that want the same host and path", async () => {

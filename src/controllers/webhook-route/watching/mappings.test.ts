@@ -1,9 +1,13 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { KubeObject, Live } from "../../../kube/objects.ts";
 import { entryOf } from "../../../routes/testing.ts";
+import { systemClock } from "../../../lib/clock.ts";
+import { buildObservations, OBSERVATIONS_ANNOTATION } from "../../../routes/observations.ts";
+import { GatewayObservations } from "../observing/gateway-observations.ts";
 import { connectWatches } from "./mappings.ts";
 import type { Operator } from "../operator.ts";
 import { Publications } from "../publishing/publications.ts";
+import { ServingGateways } from "../publishing/serving.ts";
 import { RouteIndex, type RouteObject } from "./route-index.ts";
 import { servedSecret } from "../testing.ts";
 import { configOf } from "../testing-plan.ts";
@@ -38,6 +42,8 @@ beforeEach(() => {
     secrets: { forget: note("forget") },
     rings: quiet,
     children: quiet,
+    gateways: new ServingGateways({ ...systemClock, now: () => 0 }),
+    seen: new GatewayObservations({ now: () => 0 }),
     enqueue: {
       route: note("route"),
       workers: note("workers"),
@@ -69,6 +75,28 @@ describe("another set of labels of a namespace", () => {
     routes.put("shop/orders", route("orders", "/a"));
     handlers["namespaces"]?.({ key: "shop", next: namespace({ team: "shop" }), previous: namespace({}) });
     expect(queued.toSorted()).toEqual(["host hooks.example.com/", "route shop/orders"]);
+  });
+});
+
+describe("what a gateway tells of its routes", () => {
+  const told = (renewTime: string, refused: number) => {
+    const seen = { key: "0123456789abcdef", requests: 20, verified: 20 - refused, refused, slow: 0 };
+    const annotations = { [OBSERVATIONS_ANNOTATION]: buildObservations([seen]) };
+    return { metadata: { name: "lease", uid: "u", resourceVersion: renewTime, annotations }, spec: { renewTime } };
+  };
+
+  test("is news to the route that it is about, once something else is to be said of it", () => {
+    publications.put(servedSecret({ ...entryOf(), name: "failing", route: "0123456789abcdef", path: "/a" }));
+    publications.put(served("fine", "/b"));
+    const beat = (renewTime: string, refused: number): string[] => {
+      queued = [];
+      handlers["leases"]?.({ key: "davit/lease", next: told(renewTime, refused) });
+      return queued;
+    };
+    expect(beat("1", 2)).toEqual([]);
+    expect(beat("2", 18)).toEqual(["route shop/failing"]);
+    expect(beat("3", 19)).toEqual([]);
+    expect(beat("4", 1)).toEqual(["route shop/failing"]);
   });
 });
 
