@@ -59,6 +59,7 @@ function secretFindings(keys: readonly VerificationKey[], form: SchemeForm, refu
   return [finding("SecretUndecodable", { number: 1, needed: form.secretForm })];
 }
 
+/** A signature that is well formed and wrong may be another secret's; of anything else the verdict itself says what it is. */
 function leftOver({ refused, probe, candidate, question }: Case): Finding {
   const { detail, reason } = refused;
   if (reason === "HeaderMissing") {
@@ -68,5 +69,6 @@ function leftOver({ refused, probe, candidate, question }: Case): Finding {
   if (reason === "MaterialUnavailable" && (question.material ?? []).length > 0) {
     return finding("MaterialOther", { kind: "public material", id: detail });
   }
-  return finding("Unexplained", { detail, tries: probe.tries });
+  const isWrong = reason === "SignatureMismatch" || reason === "TokenMismatch" || reason === "CredentialsMismatch";
+  return isWrong ? finding("Unexplained", { detail, tries: probe.tries }) : finding("AsRefused", { detail });
 }

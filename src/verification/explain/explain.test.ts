@@ -1,10 +1,12 @@
 import { createHmac, generateKeyPairSync } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../lib/secret.ts";
 import type { CustomConfig, HmacConfig, VerifierConfig } from "../config.ts";
 import { refuse } from "../refusal.ts";
 import type { VerificationKey, Verdict } from "../types.ts";
+import { bindCase, requestOf, type SignatureCase } from "../vectors.ts";
 import { createVerifier } from "../verifier.ts";
 import { explain } from "./explain.ts";
 import { type FindingCode, MESSAGES } from "./finding.ts";
@@ -236,6 +238,7 @@ const GOLDEN: Readonly<Record<FindingCode, Question>> = {
   ),
   SenderDiffers: ask(CERTIFIED(refuse("SenderMismatch", "TopicArn is another topic's")), simple("x")),
 
+  AsRefused: ask(STRIPE, simple(`t=soon,v1=${"0".repeat(64)}`, "stripe-signature")),
   Unexplained: ask(GITHUB, sent(GITHUB, "quite another secret")),
 
   IdTaken: ask(STRIPE, sent(STRIPE, SECRET)),
@@ -369,4 +372,46 @@ describe("explain", () => {
     const verdicts = Array.from({ length: MAX_CHECKS }, () => probe.verdict(candidate));
     expect(verdicts.filter((verdict) => verdict !== undefined)).toHaveLength(MAX_CHECKS / keys.length);
   });
+
+  it("explains refused cases of every provider in few checks, and shows none of their secrets and signatures", () => {
+    const path = new URL("../../../test/vectors/signatures.json", import.meta.url);
+    const cases = JSON.parse(readFileSync(path, "utf8")) as SignatureCase[];
+    const perScheme = new Map<string, number>();
+    for (const one of cases) {
+      const bound = bindCase(one);
+      const seen = perScheme.get(one.scheme) ?? 0;
+      if ("unsupported" in bound || seen > 2) continue;
+      perScheme.set(one.scheme, seen + 1);
+      const { method, url, path: target, body } = requestOf(one);
+      const headers = Object.fromEntries(
+        Object.entries(one.headers).map(([name, value]) => [name.toLowerCase(), [value].flat()]),
+      );
+      const { config, parameters, keys, toleranceMs } = bound;
+      const request = { method, url, path: target, body, headers };
+      const now = one.now === undefined ? NOW : one.now * 1_000;
+      const { findings } = explain({
+        config,
+        parameters,
+        keys,
+        request,
+        now,
+        ...(toleranceMs !== undefined && { toleranceMs }),
+      });
+      expect(findings.length).toBeGreaterThan(0);
+      const text = JSON.stringify(findings);
+      const signatures = bodiless(headers).filter((value) => value.length > 30);
+      const secrets = keys.map(({ secret }) => secret.reveal().toString()).filter((one) => one.length > 8);
+      for (const shown of [...signatures, ...secrets]) expect(text).not.toContain(shown);
+    }
+    expect(perScheme.size).toBeGreaterThan(40);
+  });
 });
+
+/** Values of headers that may hold a signature: ids and URLs may be shown. */
+function bodiless(headers: Readonly<Record<string, readonly string[]>>): readonly string[] {
+  const isSecret = ([name]: readonly [string, unknown]) =>
+    /signature|hmac|sig$|authorization|token|verification/.test(name);
+  return Object.entries(headers)
+    .filter(isSecret)
+    .flatMap(([, values]) => values);
+}

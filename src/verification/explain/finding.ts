@@ -86,6 +86,7 @@ export const MESSAGES = {
   CertificateHost: "not believed: {detail}",
   SenderDiffers: "signed for somebody else: {detail}",
 
+  AsRefused: "{detail}",
   Unexplained:
     "{detail}; {tries} alternatives were tried: most likely another secret, or a body or URL that was changed in a way not tried here",
 

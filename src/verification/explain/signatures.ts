@@ -139,7 +139,7 @@ function cut(
 ): Finding[] {
   const bytes = DIGEST_BYTES[algorithm ?? ""];
   if (bytes === undefined) return [];
-  const actual = item.trim().length - prefix.length;
-  const expected = encoding === "hex" ? bytes * 2 : Math.ceil(bytes / 3) * 4;
-  return actual > 0 && actual < expected - 2 ? [finding("SignatureCut", { actual, expected })] : [];
+  const actual = item.trim().slice(prefix.length).replace(/=+$/, "").length;
+  const expected = encoding === "hex" ? bytes * 2 : Math.ceil((bytes * 4) / 3);
+  return actual > 0 && actual < expected ? [finding("SignatureCut", { actual, expected })] : [];
 }
