@@ -173,25 +173,22 @@ export class Ingest implements Endings {
     exchange.body = result;
     exchange.view.body = result;
     const { route, view } = exchange;
-    const handshake = route.handshakes.length > 0 ? findHandshake(route.handshakes, view) : undefined;
-    if (handshake?.signed === false && !this.#isSignedThough(exchange, handshake)) {
-      exchange.handshake = handshake;
-      return this.#desk.take(exchange, handshake);
-    }
-    exchange.handshake = handshake?.signed ? handshake : undefined;
-    if (exchange.handshake === undefined && !route.methods.has(view.method)) {
+    const handshake = this.#handshakeOf(exchange);
+    exchange.handshake = handshake;
+    if (handshake?.signed === false) return this.#desk.take(exchange, handshake);
+    if (handshake === undefined && !route.methods.has(view.method)) {
       return this.refuse(exchange, "MethodNotAllowed", "no handshake of this route");
     }
     this.#verify(exchange);
   }
 
-  /** The route takes no such handshake, and the request is signed: its signature decides (Notion signs what holds the token with that token). */
-  #isSignedThough(exchange: Exchange, handshake: Handshake): boolean {
+  /** An unsigned one that the route does not take now, and that is signed though, is as any request: Notion signs what holds its token with that token. */
+  #handshakeOf(exchange: Exchange): Handshake | undefined {
     const { route, view } = exchange;
-    return (
-      route.verifier.secretHeaders.some((name) => view.header(name).length > 0) &&
-      this.#desk.isClosed(exchange, handshake)
-    );
+    const found = route.handshakes.length > 0 ? findHandshake(route.handshakes, view) : undefined;
+    if (found?.signed !== false || !route.verifier.secretHeaders.some((name) => view.header(name).length > 0))
+      return found;
+    return this.#desk.isClosed(exchange, found) ? undefined : found;
   }
 
   #verify(exchange: Exchange): void {
