@@ -4,7 +4,7 @@ import { equals } from "./equals.ts";
 
 const text = fc.oneof(
   fc.string({ unit: "binary", maxLength: 200 }),
-  fc.string({ unit: fc.constantFrom("a", "b", "é", "ſ", "\ud800", "😀"), maxLength: 5 }),
+  fc.string({ unit: fc.constantFrom("a", "b", "é", "š", "\ud800", "😀"), maxLength: 5 }),
 );
 
 describe("equals", () => {
@@ -30,7 +30,8 @@ describe("equals", () => {
     expect(equals("aaaa", "aaaa")).toBe(true);
     expect(equals("aaaé", "aaaa")).toBe(false);
     expect(equals("aaaa", "aaaé")).toBe(false);
-    expect(equals("aaaſ", "aaas")).toBe(false);
+    // The low byte of U+0161 is that of "a".
+    expect(equals("aaaš", "aaaa")).toBe(false);
     expect(equals("", "")).toBe(true);
   });
 });

@@ -131,7 +131,7 @@ export function bodyTime(
 ): number | Refusal {
   const parsed = request.json();
   const value = parsed.ok ? valueAt(parsed.value, tokens) : undefined;
-  const text = Number.isSafeInteger(value) ? String(value) : value;
+  const text = typeof value === "number" ? String(value) : value;
   const signedAt = typeof text === "string" ? parseTimestamp(text, unit) : undefined;
   return signedAt ?? refuse("TimestampMalformed", `${pointer} in the body is not a timestamp in ${unit}`);
 }

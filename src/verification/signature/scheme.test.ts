@@ -223,6 +223,20 @@ describe("a tolerance of 0", () => {
   });
 });
 
+describe("the name of a key", () => {
+  const scheme: HmacConfig = { ...PLAIN, keyIdHeader: "X-Key" };
+  const keys: readonly VerificationKey[] = keysOf([SECRET, "another"]).map((key, at) => ({ ...key, keyId: `k${at}` }));
+  it.each([
+    ["k0", "ok"],
+    ["k1", "401 SignatureMismatch"],
+    ["k9", "ok"],
+    ["", "ok"],
+    [["k0", "k0"], "401 SignatureMalformed"],
+  ])("%j: %s", (name, expected) => {
+    expect(answer(scheme, { headers: { "x-key": name, "x-signature": hmac(INPUT.body) }, keys })).toBe(expected);
+  });
+});
+
 describe("content that a function names", () => {
   const scheme = (contents: number): HmacConfig => ({
     ...PLAIN,
