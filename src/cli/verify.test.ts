@@ -146,3 +146,55 @@ describe("davit verify --provider", () => {
     );
   });
 });
+
+describe("davit verify --material", () => {
+  const vectors = JSON.parse(
+    readFileSync(new URL("../../test/vectors/signatures.json", import.meta.url), "utf8"),
+  ) as readonly {
+    id: string;
+    headers: Record<string, string>;
+    bodyBase64: string;
+    secret: string;
+    extra?: { certPem?: string };
+  }[];
+  const vector = (id: string) => {
+    const found = vectors.find((one) => one.id === id);
+    if (found === undefined) throw new Error(`no vector ${id}`);
+    return found;
+  };
+  /** The request of a vector as flags. */
+  function requestOf(id: string): string[] {
+    const { headers, bodyBase64 } = vector(id);
+    const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    return ["-i", file(id, `POST / HTTP/1.1\r\n${head.join("")}\r\n${Buffer.from(bodyBase64, "base64").toString()}`)];
+  }
+  const topic = (arn: string) => ["--provider", "aws-sns", "--parameter", `topicArn=${arn}`];
+  const TOPIC = "arn:aws:sns:us-east-1:123456789012:MyTopic";
+  const PLAID = ["--provider", "plaid", "--parameter", "clientId=5f0c2a3b4d5e6f7a8b9c0d1e", "--now", "1718000000"];
+
+  it("asks for the certificate of SNS, takes it, and tells another topic", async () => {
+    const request = requestOf("aws-sns-01");
+    const certificate = ["--material", file("certificate.pem", vector("aws-sns-01").extra?.certPem ?? "")];
+    expect((await run(...topic(TOPIC), ...request)).out).toMatch(
+      /^invalid: MaterialUnavailable: .*public certificate from https:\/\/sns\./,
+    );
+    expect((await run(...topic(TOPIC), ...request, ...certificate)).code).toBe(0);
+    expect((await run(...topic(`${TOPIC}2`), ...request, ...certificate)).out).toMatch(
+      /^invalid: SenderMismatch: signed for somebody else/,
+    );
+  });
+
+  it("takes a JWK of Plaid only if it is the one that the token names", async () => {
+    const jwk = JSON.parse(vector("plaid-01").secret) as { kid: string };
+    const request = requestOf("plaid-01");
+    expect((await run(...PLAID, ...request, "--material", file("jwk", JSON.stringify({ key: jwk })))).code).toBe(0);
+    const { code, out } = await run(
+      ...PLAID,
+      ...request,
+      "--material",
+      file("other", JSON.stringify({ ...jwk, kid: "other" })),
+    );
+    expect(code).toBe(1);
+    expect(out).toContain(`the key (JWK) that was given does not match: the request names ${jwk.kid}`);
+  });
+});

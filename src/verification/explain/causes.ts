@@ -70,5 +70,7 @@ function leftOver({ refused, probe, candidate, question }: Case): Finding {
     return finding("MaterialOther", { kind: "public material", id: detail });
   }
   const isWrong = reason === "SignatureMismatch" || reason === "TokenMismatch" || reason === "CredentialsMismatch";
-  return isWrong ? finding("Unexplained", { detail, tries: probe.tries }) : finding("AsRefused", { detail });
+  return isWrong && question.keys.length > 0
+    ? finding("Unexplained", { detail, tries: probe.tries })
+    : finding("AsRefused", { detail });
 }

@@ -55,7 +55,8 @@ export class Probe {
 }
 
 /**
- * Verifies with whatever public material was given: where a scheme says which it needs, what was given stands in for it, since nothing is fetched here.
+ * Verifies with whatever public material was given: where a scheme says which it needs, what was given stands in for it, since nothing is fetched here. A
+ * JWK that names itself must be the one that is wanted.
  */
 export function judge(
   verifier: Verifier,
@@ -67,7 +68,7 @@ export function judge(
   if (needed === undefined) return verifier.verify(request, keys, now);
   if ("ok" in needed) return needed;
   let verdict = verifier.verify(request, keys, now);
-  for (const one of material) {
+  for (const one of material.filter(({ id }) => needed.id.endsWith(id))) {
     verdict = verifier.verify(request, keys, now, { ...one, id: needed.id });
     if (verdict.ok) return verdict;
   }
