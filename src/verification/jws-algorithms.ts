@@ -2,7 +2,7 @@ import { type KeyObject, verify } from "node:crypto";
 import { equals } from "../lib/equals.ts";
 import { HmacKey } from "../lib/hmac.ts";
 import type { Secret } from "../lib/secret.ts";
-import { hmacKeyOf } from "./hmac-ring.ts";
+import { hmacKeyOf } from "./hmac-keys.ts";
 import type { Jws, JwsAlgorithm } from "./jws.ts";
 import { isKeyOfType, readPublicKey, type PublicKeyType } from "./public-keys.ts";
 

@@ -6,6 +6,8 @@ import { summary } from "./report.ts";
 import { BODY_BYTES } from "./settings.ts";
 import { benchBody, signedRequests } from "./signed-requests.ts";
 import { median, percentile, spread } from "./statistics.ts";
+import { benchVerify } from "./verify.ts";
+import { verifySummary, verifyTable } from "./verify-report.ts";
 
 test("median, spread and percentile", () => {
   expect(median([3, 1, 2])).toBe(2);
@@ -52,4 +54,23 @@ test("the JSON summary compares each round with its own pair", () => {
     ingest: { davit_rps: 200, plain_rps: 100, ceiling_rps: 400, vs_plain: 2, vs_ceiling: 0.5, p99_ms: 1.2 },
     delivery: { davit_rps: 40, ceiling_rps: 100, vs_ceiling: 0.4 },
   });
+});
+
+test("verification is compared pair by pair, and the table says whether the target is met", () => {
+  const result = {
+    github: { davitNs: [110, 240, 3_300], hmacNs: [100, 200, 3_000] },
+    stripe: { davitNs: [150], hmacNs: [100] },
+  };
+  expect(verifySummary(result)).toEqual({ verify: { github: { vs_hmac: 1.1 }, stripe: { vs_hmac: 1.5 } } });
+  const rows = verifyTable(result).split("\n").slice(1);
+  expect(rows.map((row) => row.split(/ +/).at(-1))).toEqual(["met", "MISSED"]);
+});
+
+test("one short round times every provider, both sides", () => {
+  const result = benchVerify(1, { warmUp: 1, calls: 5 });
+  expect(Object.keys(result)).toEqual(["github", "stripe", "standard-webhooks"]);
+  for (const { davitNs, hmacNs } of Object.values(result)) {
+    expect(davitNs.length).toBe(hmacNs.length);
+    for (const ns of [...davitNs, ...hmacNs]) expect(ns).toBeGreaterThan(0);
+  }
 });

@@ -1,5 +1,5 @@
 import type { HmacConfig } from "../config.ts";
-import { DIGEST_BYTES, hmacKeyOf } from "../hmac-ring.ts";
+import { DIGEST_BYTES, hmacKeyOf } from "../hmac-keys.ts";
 import { digestAlgorithm } from "../signature/digest-algorithm.ts";
 import { signatureKind } from "../signature/scheme.ts";
 import type { SchemeKind } from "./scheme-kind.ts";

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { PrefixHashConfig } from "../config.ts";
 import { contentBytes } from "../content.ts";
 import { decodeSecret } from "../encoding.ts";
-import { DIGEST_BYTES } from "../hmac-ring.ts";
+import { DIGEST_BYTES } from "../hmac-keys.ts";
 import { digestAlgorithm } from "../signature/digest-algorithm.ts";
 import { signatureKind } from "../signature/scheme.ts";
 import type { SchemeKind } from "./scheme-kind.ts";
