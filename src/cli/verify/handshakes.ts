@@ -36,7 +36,6 @@ function isHandshake(value: unknown): value is Handshake {
   return "provider" in value && "request" in value && "response" in value;
 }
 
-/** What differs from the recorded answer. */
 async function judge(recorded: unknown): Promise<string | undefined> {
   if (!isHandshake(recorded)) return "no handshake: provider, request and response are needed";
   try {
@@ -47,7 +46,8 @@ async function judge(recorded: unknown): Promise<string | undefined> {
   }
 }
 
-function difference({ response }: Handshake, seen: Recorded): string | undefined {
+/** What of the answer is not as recorded; `undefined`: nothing. */
+export function difference({ response }: Handshake, seen: Recorded): string | undefined {
   if (seen.status !== response.status) return `status ${seen.status} instead of ${response.status}`;
   return (
     headerDifference(response, seen) ??
