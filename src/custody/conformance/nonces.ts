@@ -63,6 +63,17 @@ export function noncesConformance(open: Open): void {
     ]);
   });
 
+  withStore("counts the window of a nonce from its receipt, not by the bucket it lies in", async ({ inbox }) => {
+    const windowMs = 1_000;
+    // Near the beginning of a bucket, which then lasts for nearly two windows.
+    await sleep(windowMs - (Date.now() % windowMs) + 20);
+    const claim = (body: string) => inbox.claim(newEvent({ nonce: nonce("counted", body, windowMs) }));
+    await claim("one");
+    expect((await claim("two")).outcome).toBe("reused");
+    await sleep(windowMs + 50);
+    expect((await claim("two")).outcome).toBe("new");
+  });
+
   withStore(
     "forgets a nonce when its window has passed, and looks into the earlier window after an edit",
     async ({ inbox }) => {

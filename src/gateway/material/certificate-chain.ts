@@ -121,6 +121,5 @@ function bearsName({ subjectAltName }: X509Certificate, wanted: readonly string[
 
 function fits(name: string, pattern: string): boolean {
   if (name === pattern) return true;
-  if (!pattern.startsWith("*.") || name.startsWith("*")) return false;
-  return name.slice(name.indexOf(".")) === pattern.slice(1);
+  return pattern.startsWith("*.") && name.slice(name.indexOf(".")) === pattern.slice(1);
 }
