@@ -10,7 +10,7 @@ const MAX_UNPACKED_BYTES = 16 * 1_024 * 1_024;
 const MAX_JSON_BYTES = 1_024 * 1_024;
 
 /** Ways in which a body is changed between sender and check, likely ones first. */
-const SIMPLE: readonly Variant[] = [
+const simple = (): readonly Variant[] => [
   bodyVariant(finding("BodyLineEndAdded"), (body) => withoutEnd(body, "\n")),
   bodyVariant(finding("BodyLineEndAdded"), (body) => withoutEnd(body, "\r\n")),
   bodyVariant(finding("BodyLineEndMissing"), (body) => Buffer.concat([body, Buffer.from("\n")])),
@@ -35,7 +35,7 @@ const SIMPLE: readonly Variant[] = [
 
 /** What the sender may have signed instead of this body: at most 100, JSON written in other ways included. */
 export function bodyVariants(body: Buffer): readonly Variant[] {
-  return [...SIMPLE, ...reencoded(body)];
+  return [...simple(), ...reencoded(body)];
 }
 
 function reencoded(body: Buffer): Variant[] {

@@ -10,7 +10,7 @@ import { bindCase, requestOf, type SignatureCase } from "../vectors.ts";
 import { createVerifier } from "../verifier.ts";
 import { explain } from "./explain.ts";
 import { type FindingCode, MESSAGES } from "./finding.ts";
-import { MAX_CHECKS, Probe } from "./probe.ts";
+import { MAX_CHECKS, MAX_HASHED_BYTES, Probe } from "./probe.ts";
 import type { Question } from "./question.ts";
 import type { PlainRequest } from "./variants.ts";
 
@@ -371,6 +371,27 @@ describe("explain", () => {
     const candidate = { request: question.request, keys };
     const verdicts = Array.from({ length: MAX_CHECKS }, () => probe.verdict(candidate));
     expect(verdicts.filter((verdict) => verdict !== undefined)).toHaveLength(MAX_CHECKS / keys.length);
+  });
+
+  it("leaves control characters of a request out of what it says", () => {
+    const escape = String.fromCodePoint(27);
+    const { findings } = explain(
+      ask(STRIPE, sent(STRIPE, SECRET, { body: JSON.stringify({ id: `a${escape}[31m\u202eb` }) })),
+    );
+    expect(findings.at(-1)?.message).toContain("the id is a[31mb,");
+  });
+
+  it("unpacks no bomb, and tries a large body in fewer ways", () => {
+    const bomb = gzipSync(Buffer.alloc(17 * 1_024 * 1_024));
+    const asked = ask(HMAC, sent(HMAC, SECRET, { body: Buffer.alloc(17 * 1_024 * 1_024) }), {
+      received: { body: bomb },
+    });
+    expect(explain(asked).findings[0]?.code).toBe("Unexplained");
+    const probe = new Probe({ config: HMAC, now: NOW, material: [] });
+    const request = { ...simple("00"), body: Buffer.alloc(1_024) };
+    expect(probe.verdict({ keys: [key(SECRET)], request })).toBeDefined();
+    const huge = Object.defineProperty(Buffer.alloc(1), "length", { value: MAX_HASHED_BYTES });
+    expect(probe.verdict({ keys: [key(SECRET)], request: { ...request, body: huge } })).toBeUndefined();
   });
 
   it("explains refused cases of every provider in few checks, and shows none of their secrets and signatures", () => {

@@ -7,6 +7,8 @@ import type { Candidate, PlainRequest } from "./variants.ts";
 
 /** Signatures that one explanation may compute. */
 export const MAX_CHECKS = 2_000;
+/** Bytes of bodies that one explanation may hash: a large body is tried in fewer ways. */
+export const MAX_HASHED_BYTES = 512 * 1_024 * 1_024;
 /** A tolerance in which every timestamp lies: whether a signature matches is one question, how old it is another. */
 const ANY_TIME_MS = Number.MAX_SAFE_INTEGER;
 
@@ -22,6 +24,7 @@ export class Probe {
   readonly #verifier: Verifier;
   readonly #options: ProbeOptions;
   #checks = 0;
+  #hashed = 0;
   #tries = 0;
 
   /** @throws VerificationConfigError when the settings make no verifier */
@@ -39,11 +42,12 @@ export class Probe {
     return this.#tries;
   }
 
-  /** The verdict; `undefined` once {@link MAX_CHECKS} are used up. */
+  /** The verdict; `undefined` once {@link MAX_CHECKS} or {@link MAX_HASHED_BYTES} are used up. */
   verdict(candidate: Candidate): Verdict | undefined {
-    // A scheme may hold a signature against up to 4 contents.
-    this.#checks += Math.max(1, candidate.keys.length);
-    if (this.#checks > MAX_CHECKS) return undefined;
+    const checks = Math.max(1, candidate.keys.length);
+    this.#checks += checks;
+    this.#hashed += checks * candidate.request.body.length;
+    if (this.#checks > MAX_CHECKS || this.#hashed > MAX_HASHED_BYTES) return undefined;
     this.#tries += 1;
     const request = toSigned(candidate.request);
     return judge(this.#verifier, request, candidate.keys, this.#options);

@@ -25,15 +25,15 @@ export interface Variant {
   readonly change: (candidate: Candidate) => Candidate | undefined;
 }
 
-/** A variant that replaces the body. */
+/** A variant that replaces the body. The last body it made is kept: it is tried with several secrets. */
 export function bodyVariant(finding: Finding, body: (body: Buffer) => Buffer | undefined): Variant {
+  let last: { readonly from: Buffer; readonly to: Buffer | undefined } | undefined;
   return {
     finding,
     change: ({ request, keys }) => {
-      const changed = body(request.body);
-      return changed === undefined || changed.equals(request.body)
-        ? undefined
-        : { keys, request: { ...request, body: changed } };
+      if (last?.from !== request.body) last = { from: request.body, to: body(request.body) };
+      const { to } = last;
+      return to === undefined || to.equals(request.body) ? undefined : { keys, request: { ...request, body: to } };
     },
   };
 }
