@@ -31,7 +31,7 @@ export interface QuestionFlags {
   readonly tolerance?: string | undefined;
 }
 
-type Route = Pick<Question, "config" | "parameters" | "keys" | "otherKeys" | "dedupe" | "toleranceMs"> & {
+type Route = Pick<Question, "config" | "parameters" | "idHeader" | "keys" | "otherKeys" | "dedupe" | "toleranceMs"> & {
   readonly publicUrl?: string;
 };
 
@@ -86,9 +86,11 @@ function ofRoute(flags: QuestionFlags, wanted: string): Route {
   if (flags.body === undefined && flags.input === undefined)
     throw new UsageError("give the request's --body, or all of it with -i");
   const { entry } = routeNamed(flags["data-dir"], wanted, "--provider and --secret-file");
+  const idHeader = entry.dedupe.sources.find((source) => source.from === "header")?.name;
   return {
     config: entry.verification,
     parameters: entry.parameters,
+    ...(idHeader !== undefined && { idHeader }),
     keys: signingKeys(entry),
     dedupe: { sources: entry.dedupe.sources, withoutId: entry.dedupe.withoutId ?? "Refuse" },
     toleranceMs: entry.toleranceMs,

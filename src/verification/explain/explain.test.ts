@@ -373,6 +373,28 @@ describe("explain", () => {
     expect(verdicts.filter((verdict) => verdict !== undefined)).toHaveLength(MAX_CHECKS / keys.length);
   });
 
+  it("knows the header that {id} stands for", () => {
+    const config = { ...HMAC, signedContent: "{id}.{body}" };
+    const headers = { "x-id": "evt_1" };
+    const request = sent({ ...config, idHeader: "x-id" }, SECRET, { headers });
+    expect(explain(ask(config, request, { idHeader: "x-id" })).findings[0]?.code).toBe("Valid");
+    const asked = ask(config, request, { idHeader: "x-id", received: { body: Buffer.from(`${JSON_BODY}\n`) } });
+    expect(explain(asked).findings[0]?.code).toBe("BodyLineEndAdded");
+  });
+
+  it.each<[VerifierConfig, PlainRequest, string]>([
+    [{ type: "token", header: "x-token", prefix: "Bearer " }, simple(`Bearer ${SECRET}`, "x-token"), `${SECRET}\n`],
+    [
+      { type: "basic" },
+      simple(`Basic ${Buffer.from(`me:${SECRET}`).toString("base64")}`, "authorization"),
+      ` me:${SECRET}`,
+    ],
+    [{ type: "provider", provider: "gitlab" }, simple(SECRET, "x-gitlab-token"), `"${SECRET}"`],
+  ])("tells how a static secret of %j is written wrongly", (config, request, stored) => {
+    const { findings } = explain(ask(config, request, { keys: [key(stored)] }));
+    expect(findings[0]?.code).toMatch(/^Secret(Blanks|Quotes)$/);
+  });
+
   it("leaves control characters of a request out of what it says", () => {
     const escape = String.fromCodePoint(27);
     const { findings } = explain(

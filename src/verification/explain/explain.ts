@@ -17,14 +17,15 @@ import { formOf } from "./scheme-form.ts";
  */
 export function explain(question: Question): Explanation {
   const { config, request, keys, now, material = [], parameters = {} } = question;
+  const options = { parameters, ...(question.idHeader !== undefined && { idHeader: question.idHeader }) };
   const toleranceMs = question.toleranceMs ?? defaultTolerance(question);
-  const verifier = createVerifier(config, { parameters, toleranceMs });
+  const verifier = createVerifier(config, { ...options, toleranceMs });
   const signed = toSigned(request);
   const verdict = judge(verifier, signed, keys, { now, material });
   if (verdict.ok) return { verdict, findings: accepted(question, verdict) };
   const certain = trustFinding(verdict) ?? materialFinding(verifier, signed, material, now);
   if (certain) return { verdict, findings: [certain] };
-  const probe = new Probe({ config, parameters, now, material });
+  const probe = new Probe({ config, ...options, now, material });
   const form = formOf(config, parameters);
   return {
     verdict,

@@ -139,9 +139,9 @@ function withContent(hmac: HmacConfig, signedContent: string): HmacConfig {
   return { ...rest, signedContent };
 }
 
-function matchesConfig(config: HmacConfig, candidate: Candidate, { now, material = [] }: Question): boolean {
+function matchesConfig(config: HmacConfig, candidate: Candidate, { now, material = [], idHeader }: Question): boolean {
   try {
-    return new Probe({ config, now, material }).matches(candidate);
+    return new Probe({ config, now, material, ...(idHeader !== undefined && { idHeader }) }).matches(candidate);
   } catch {
     return false;
   }

@@ -11,6 +11,8 @@ import type { Candidate, PlainRequest } from "./variants.ts";
 export interface Question {
   readonly config: VerifierConfig;
   readonly parameters?: Readonly<Record<string, string>>;
+  /** Header that `{id}` stands for where the scheme does not say, as a gateway takes it from `dedupe.keyFrom`. */
+  readonly idHeader?: string;
   /** With the URL that the sender is thought to have signed. */
   readonly request: PlainRequest;
   /** The keys that count, as a gateway would have them. */
