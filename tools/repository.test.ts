@@ -37,7 +37,8 @@ const UNWANTED: readonly Unwanted[] = [
   },
   {
     what: "an e-mail address",
-    pattern: /[\w.+-]+@[a-z][\w-]*(?:\.[\w-]+)*\.[a-z]{2,}\b/gi,
+    // Not the user part of a URL, which some providers sign.
+    pattern: /(?<!:\/\/(?:[\w.+-]*:)?)(?<![\w.+-])[\w.+-]+@[a-z][\w-]*(?:\.[\w-]+)*\.[a-z]{2,}\b/gi,
     isFine: (found) => RESERVED.test(found),
     example: ["somebody", "@", "somewhere.com"],
   },
@@ -52,7 +53,7 @@ describe.each(UNWANTED)("no file holds $what", (unwanted) => {
   });
   test("and the search would find one", () => {
     expect(findIn(unwanted.example.join(""), unwanted)).toHaveLength(1);
-    expect(findIn("path/work/x, a@example.com, user:secret@redis.example.com", unwanted)).toEqual([]);
+    expect(findIn("path/work/x, a@example.com, user:secret@redis.example.com, https://user:pw@shop.io/a", unwanted)).toEqual([]);
   });
 });
 
