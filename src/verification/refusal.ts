@@ -46,7 +46,11 @@ export function singleHeader(
   name: string,
   malformed: RefusalReason,
 ): string | Refusal {
-  const values = request.header(name);
+  return singleValue(request.header(name), name, malformed);
+}
+
+/** {@link singleHeader} of values that were looked up already. */
+export function singleValue(values: readonly string[], name: string, malformed: RefusalReason): string | Refusal {
   if (values.length > 1) return refuse(malformed, `header ${name} was sent ${values.length} times`);
   const value = values[0];
   if (value === undefined) return refuse("HeaderMissing", `header ${name} is missing`);

@@ -5,7 +5,7 @@ import { DEFAULT_TOLERANCE_MS, type StandardWebhooksConfig, type VerifierOptions
 import { contentBytes } from "../content.ts";
 import { decodeDigest, digestForm } from "../encoding.ts";
 import { keyRingCache, usableAt, type PreparedKey } from "../keys.ts";
-import { NO_USABLE_KEY, refuse, singleHeader, type Refusal } from "../refusal.ts";
+import { NO_USABLE_KEY, refuse, singleHeader, singleValue, type Refusal } from "../refusal.ts";
 import { cannotSign } from "../signature/signing.ts";
 import { checkTimestamp, formatTimestamp, parseTimestamp } from "../timestamp.ts";
 import type { SignedParts, SignedRequest, SignInput, Verdict, Verifier } from "../types.ts";
@@ -73,9 +73,13 @@ function standardWebhooksScheme(options: VerifierOptions): Verifier {
 }
 
 function readClaims(request: SignedRequest): Claims | Refusal {
-  const values = request.header(WEBHOOK.signature);
-  const names = values.length === 0 && request.header(SVIX.signature).length > 0 ? SVIX : WEBHOOK;
-  const signature = singleHeader(request, names.signature, "SignatureMalformed");
+  let names = WEBHOOK;
+  let values = request.header(WEBHOOK.signature);
+  if (values.length === 0) {
+    const older = request.header(SVIX.signature);
+    if (older.length > 0) [names, values] = [SVIX, older];
+  }
+  const signature = singleValue(values, names.signature, "SignatureMalformed");
   if (typeof signature !== "string") return signature;
   const id = singleHeader(request, names.id, "SignatureMalformed");
   if (typeof id !== "string") return id;

@@ -106,17 +106,15 @@ function findMatch<M, S>(
 
 function accept(
   { trustsId }: SignatureSettings,
-  { key, canonical }: Match,
+  { key, canonical: signature }: Match,
   { id }: Claims<unknown>,
   signedAt: number | undefined,
 ): Verdict {
-  return {
-    ok: true,
-    key,
-    signature: canonical,
-    ...(signedAt !== undefined && { signedAt }),
-    ...(id !== undefined && trustsId && { deliveryId: id }),
-  };
+  const timed =
+    signedAt === undefined
+      ? ({ ok: true, key, signature } as const)
+      : ({ ok: true, key, signature, signedAt } as const);
+  return id === undefined || !trustsId ? timed : { ...timed, deliveryId: id };
 }
 
 /** The time in a body whose signature has matched. */
