@@ -10,8 +10,13 @@ import { isRecord } from "../lib/record.ts";
  */
 export function signerOf<T>(ring: readonly PreparedKey<T>[], now: number): PreparedKey<T> {
   const [signer] = usableAt(ring, now);
-  if (!signer) throw new VerificationConfigError("CannotSign", "no usable key to sign with");
+  if (!signer) throw cannotSign("no usable key to sign with");
   return signer;
+}
+
+/** The error of a scheme that cannot sign with what it has. */
+export function cannotSign(why: string): VerificationConfigError {
+  return new VerificationConfigError("CannotSign", why);
 }
 
 /**
@@ -23,5 +28,5 @@ export function signerOf<T>(ring: readonly PreparedKey<T>[], now: number): Prepa
 export function objectToSign(body: Buffer, form: string): Readonly<Record<string, unknown>> {
   const parsed = parseJson(body);
   if (parsed.ok && isRecord(parsed.value)) return parsed.value;
-  throw new VerificationConfigError("CannotSign", `the signature stands in the body, which must be ${form}`);
+  throw cannotSign(`the signature stands in the body, which must be ${form}`);
 }

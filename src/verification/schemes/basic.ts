@@ -1,6 +1,6 @@
 import { keyRingCache, usableAt } from "../keys.ts";
 import { NO_USABLE_KEY, refuse } from "../refusal.ts";
-import { cannotSign } from "../signature/signing.ts";
+import { signerOf } from "../signer.ts";
 import type { Verifier } from "../types.ts";
 import { COVERS_NOTHING, type SchemeKind } from "./scheme-kind.ts";
 
@@ -35,8 +35,7 @@ function basicScheme(): Verifier {
       return refuse("CredentialsMismatch", `authorization matches none of ${usable.length} pair(s) of credentials`);
     },
     sign(input, keys, now) {
-      const signer = usableAt(ring(keys), now)[0];
-      if (!signer) throw cannotSign("no usable credentials: write username:password");
+      const signer = signerOf(ring(keys), now);
       const credentials = signer.material.reveal().toString("base64");
       return { headers: { ...input.headers, authorization: `Basic ${credentials}` } };
     },

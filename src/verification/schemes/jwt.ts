@@ -7,7 +7,7 @@ import { type Jws, jwsSigningInput, parseJws } from "../jws.ts";
 import { keyRingCache, type PreparedKey, usableAt } from "../keys.ts";
 import type { Material, MaterialRequest } from "../material.ts";
 import { NO_USABLE_KEY, refuse, type Refusal, singleHeader } from "../refusal.ts";
-import { cannotSign } from "../signature/signing.ts";
+import { cannotSign } from "../signer.ts";
 import type { SignedParts, SignedRequest, SignInput, Verdict, VerificationKey, Verifier } from "../types.ts";
 import type { SchemeKind } from "./scheme-kind.ts";
 

@@ -5,7 +5,7 @@ import { isKeyOfType, readPublicKey, type PublicKeyType } from "../public-keys.t
 import { decodeBytes, digestEncodingOf, textEncoding } from "../encoding.ts";
 import type { SignatureAlgorithm } from "../signature/algorithm.ts";
 import { signatureKind } from "../signature/scheme.ts";
-import { cannotSign } from "../signature/signing.ts";
+import { cannotSign } from "../signer.ts";
 import type { SchemeKind } from "./scheme-kind.ts";
 
 /** Each costs up to 100 µs per key and content. */

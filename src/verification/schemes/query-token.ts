@@ -1,7 +1,7 @@
 import type { QueryTokenConfig } from "../config.ts";
 import { keyRingCache, usableAt } from "../keys.ts";
 import { NO_USABLE_KEY, refuse } from "../refusal.ts";
-import { cannotSign } from "../signature/signing.ts";
+import { signerOf } from "../signer.ts";
 import type { Verifier } from "../types.ts";
 import { COVERS_NOTHING, type SchemeKind } from "./scheme-kind.ts";
 
@@ -32,8 +32,7 @@ function queryTokenScheme({ parameter }: QueryTokenConfig): Verifier {
       return refuse("TokenMismatch", `query parameter ${parameter} matches none of ${usable.length} key(s)`);
     },
     sign(input, keys, now) {
-      const signer = usableAt(ring(keys), now)[0];
-      if (!signer) throw cannotSign("no usable key to send");
+      const signer = signerOf(ring(keys), now);
       const query = new URLSearchParams(queryOf(input.path));
       query.set(parameter, signer.material.reveal().toString("utf8"));
       return { headers: { ...input.headers }, query: `?${query.toString()}` };

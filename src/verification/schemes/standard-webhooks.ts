@@ -6,7 +6,7 @@ import { contentBytes } from "../content.ts";
 import { decodeDigest, digestForm } from "../encoding.ts";
 import { keyRingCache, usableAt, type PreparedKey } from "../keys.ts";
 import { NO_USABLE_KEY, refuse, singleHeader, singleValue, type Refusal } from "../refusal.ts";
-import { cannotSign } from "../signature/signing.ts";
+import { cannotSign } from "../signer.ts";
 import { checkTimestamp, formatTimestamp, parseTimestamp } from "../timestamp.ts";
 import type { SignedParts, SignedRequest, SignInput, Verdict, Verifier } from "../types.ts";
 import type { SchemeKind } from "./scheme-kind.ts";

@@ -1,7 +1,7 @@
 import type { TokenConfig } from "../config.ts";
 import { keyRingCache, usableAt } from "../keys.ts";
 import { NO_USABLE_KEY, refuse, singleHeader } from "../refusal.ts";
-import { cannotSign } from "../signature/signing.ts";
+import { signerOf } from "../signer.ts";
 import type { Verifier } from "../types.ts";
 import { COVERS_NOTHING, type SchemeKind } from "./scheme-kind.ts";
 
@@ -32,8 +32,7 @@ function tokenScheme(config: TokenConfig): Verifier {
       return refuse("TokenMismatch", `${header} matches none of ${usable.length} key(s)`);
     },
     sign(input, keys, now) {
-      const signer = usableAt(ring(keys), now)[0];
-      if (!signer) throw cannotSign("no usable key to send");
+      const signer = signerOf(ring(keys), now);
       return { headers: { ...input.headers, [header]: config.prefix + signer.material.reveal().toString("latin1") } };
     },
   };

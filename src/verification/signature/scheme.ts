@@ -2,6 +2,7 @@ import type { Content, SignatureConfig, VerifierOptions } from "../config.ts";
 import { keyRingCache, selectById, usableAt, type PreparedKey } from "../keys.ts";
 import { NO_USABLE_KEY, refuse, type Refusal } from "../refusal.ts";
 import type { SchemeKind } from "../schemes/scheme-kind.ts";
+import { signerOf } from "../signer.ts";
 import { checkTimestamp } from "../timestamp.ts";
 import type { SignedRequest, Verdict, VerificationKey, Verifier } from "../types.ts";
 import type { SignatureAlgorithm } from "./algorithm.ts";
@@ -58,7 +59,7 @@ function signatureScheme<M, S>(
     ...(settings.trustsId && settings.idHeader !== undefined && { signedIdHeader: settings.idHeader }),
     secretHeaders: settings.headers,
     verify: (request, keys, now) => verify(engine, ring(keys), request, now),
-    sign: (request, keys, now) => signRequest(engine, usableAt(ring(keys), now)[0], request, now),
+    sign: (request, keys, now) => signRequest(engine, signerOf(ring(keys), now), request, now),
   };
 }
 

@@ -1,7 +1,7 @@
 import { isRecord } from "../../lib/record.ts";
 import { parseJson } from "../../lib/json-source.ts";
-import { VerificationConfigError } from "../config.ts";
 import type { PreparedKey } from "../keys.ts";
+import { cannotSign } from "../signer.ts";
 import { formatTimestamp } from "../timestamp.ts";
 import type { SignedParts, SignInput, VerificationKey } from "../types.ts";
 import type { SignatureAlgorithm } from "./algorithm.ts";
@@ -15,11 +15,10 @@ import { signedContents } from "./signed-content.ts";
  */
 export function signRequest<M, S>(
   { settings, algorithm }: { readonly settings: SignatureSettings; readonly algorithm: SignatureAlgorithm<M, S> },
-  signer: PreparedKey<M> | undefined,
+  signer: PreparedKey<M>,
   input: SignInput,
   now: number,
 ): SignedParts {
-  if (!signer) throw cannotSign("no usable key to sign with");
   const place = settings.timestamp;
   const timestamp = place && formatTimestamp(now, place.unit);
   const headers: Record<string, string> = {
@@ -34,11 +33,6 @@ export function signRequest<M, S>(
     headers: { ...headers, [settings.headers[0] ?? ""]: value },
     ...(body !== input.body && { body }),
   };
-}
-
-/** The error of a scheme that cannot sign with what it has. */
-export function cannotSign(why: string): VerificationConfigError {
-  return new VerificationConfigError("CannotSign", why);
 }
 
 /** The first of the contents: where a provider has several, it is the one that new senders use. */
