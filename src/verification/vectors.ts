@@ -16,7 +16,7 @@ export interface SignatureCase {
   readonly scheme: string;
   /** Several secrets are all current, as in the middle of a rotation. */
   readonly secret: string | readonly string[];
-  /** How the secret is written: `utf8` (default), `hex` or `base64`; any other text is a remark, and the secret is used as it is. */
+  /** How the secret is written: `utf8` (default), `hex` or `base64`; `[primary, secondary]` names the keys; any other text is a remark. */
   readonly secretEncoding?: string;
   readonly method?: string;
   readonly url?: string;
@@ -125,9 +125,18 @@ function parametersOf(
 function caseKeys(testCase: SignatureCase, { secret }: SchemeBinding): readonly VerificationKey[] {
   if (secret === "parameter" || secret === "jwk") return [];
   const encoding = secret === "as-written" ? undefined : SECRET_ENCODINGS.get(testCase.secretEncoding ?? "");
-  const keyId = testCase.extra?.["key"];
-  const keys = keysOf([testCase.secret].flat(), encoding);
-  return typeof keyId === "string" ? keys.map((key) => ({ ...key, keyId })) : keys;
+  const names = keyNames(testCase);
+  return keysOf([testCase.secret].flat(), encoding).map((key, index) => {
+    const keyId = names.length === 1 ? names[0] : names[index];
+    return keyId === undefined ? key : { ...key, keyId };
+  });
+}
+
+/** What the keys are called: one name for all (`extra.key`), or one each (`secretEncoding: "[primary, secondary]"`). */
+function keyNames({ secretEncoding = "", extra }: SignatureCase): readonly string[] {
+  const name = extra?.["key"];
+  if (typeof name === "string") return [name];
+  return /^\[([\w, -]+)\]$/.exec(secretEncoding)?.[1]?.split(/, */) ?? [];
 }
 
 const NOT_THERE = refuse("MaterialUnavailable", "the provider has no such certificate or key");

@@ -8,8 +8,6 @@ import { vectors } from "../support/vectors.ts";
 import { mutantsOf, type Mutant } from "./mutants/mutants.ts";
 import { outcomeOf, wireCase, type WireCase } from "./wire.ts";
 
-/** Every so many mutants of a vector, beginning with another one each time, so that over all vectors each kind of change comes. */
-const STEP = 5;
 /** Requests under way at the same time. */
 const WIDTH = 8;
 
@@ -39,9 +37,7 @@ interface Sample {
 }
 
 function samples(): readonly Sample[] {
-  const mutants = vectors
-    .filter(({ valid }) => valid)
-    .flatMap((vector, place) => mutantsOf(vector).filter((_, index) => index % STEP === place % STEP));
+  const mutants = vectors.filter(({ valid }) => valid).flatMap(mutantsOf);
   return mutants.flatMap((mutant) => {
     const wire = wireCase(mutant, ONE_BODY.has(mutant.scheme));
     return wire === undefined || wire.unsigned ? [] : [{ mutant, wire }];
@@ -99,6 +95,6 @@ describe("changed signatures as requests to routes of their providers", () => {
     const accepted = reference.filter(Boolean).length;
     process.stdout.write(`${all.length} mutants over HTTP: ${accepted} accepted, ${all.length - accepted} refused\n`);
     expect(wrong).toEqual([]);
-    expect(all.length).toBeGreaterThan(3_000);
-  }, 180_000);
+    expect(all.length).toBeGreaterThan(20_000);
+  }, 300_000);
 });
