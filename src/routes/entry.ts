@@ -38,11 +38,41 @@ export type RetryPolicy = {
     }
 );
 
-/** A destination as a worker needs it. */
+/** Certificates of an exchange with a destination, PEM. */
+export interface DestinationTls {
+  /** Authorities instead of the system's. */
+  readonly ca?: string;
+  /** Client certificate with its chain, and its key; both or neither. */
+  readonly certificate?: string;
+  readonly key?: string;
+}
+
+/**
+ * A destination as a worker needs it. Fields that are not in every older entry are optional. `headersFrom`, `tls` and the values of `signing.keys` are secret:
+ * they are in a worker's config only, never in an entry for gateways.
+ */
 export interface DestinationEntry {
-  /** `<route key>/<name>`. */
+  /** `<route key>/<name>`, or `~<id>` (`destinationId`) of a WebhookDestination. */
   readonly id: string;
+  /** Its name in the route, or the WebhookDestination's. */
   readonly name: string;
+  /** `shared`: a WebhookDestination, which several routes may use. Absent: `inline`. */
+  readonly kind?: "inline" | "shared";
+  /** Of a WebhookDestination, its own publisher's stamp: the configuration its gate goes by. Absent: the route's. */
+  readonly seq?: number;
+  /** Headers whose values come from Secrets, lower-case names. They win over {@link headers}. */
+  readonly headersFrom?: Readonly<Record<string, string>>;
+  readonly tls?: DestinationTls;
+  /** Most requests, over all pods and routes: a token bucket. */
+  readonly rateLimit?: { readonly requests: number; readonly perMs: number; readonly burst: number };
+  /** Disabled once both hold. Absent: never for failures. */
+  readonly disableAfter?: { readonly consecutiveFailures: number; readonly failingForMs: number };
+  /** Who is told when it fails, is disabled or recovers. */
+  readonly notify?: { readonly url?: string; readonly email?: string };
+  /** URL of an egress proxy. */
+  readonly proxy?: string;
+  /** `http:` is allowed for its URL. */
+  readonly allowInsecureHttp?: boolean;
   readonly target: { readonly type: "http"; readonly url: string } | { readonly type: "handler" };
   /** Empty: every type. Patterns: exact, or a prefix ending in `*`. */
   readonly eventTypes: readonly string[];
@@ -88,6 +118,8 @@ export interface RouteEntry {
     readonly weakWindowMs: number;
     /** `token`, `basic`, `none` without `keyFrom`. */
     readonly disabled: boolean;
+    /** JSON pointers of what is left out of the body when an id or the weak key is bound to it. Absent: nothing. */
+    readonly bodyExcept?: readonly string[];
     /** What counts when a part is missing. `Refuse` for a written `keyFrom`. Absent, in entries of older controllers: `Refuse`, and without sources `Signature`. */
     readonly withoutId?: WithoutId | "Refuse";
   };
@@ -119,5 +151,20 @@ export interface RouteEntry {
   readonly worker: { readonly dedicated: boolean; readonly concurrency: number };
   /** The command to end previous keys that was carried out last (`davit.dev/revoke-previous-at`). */
   readonly revokedAt?: string;
+  /** Inline ones. */
   readonly destinations: readonly DestinationEntry[];
+  /** Copies for WebhookDestinations, by `destinationRef` or a selector; with `destinations` at most 32. Absent: none. */
+  readonly sharedCopies?: readonly SharedCopy[];
+  /** `json:/POINTER` or `header:NAME` of the WebhookDestination's id in the event: one copy for `~<id>`, whether it exists or not, and no list. */
+  readonly destinationIdFrom?: string;
+}
+
+/** What a gateway needs of a WebhookDestination to make a copy for it. */
+export interface SharedCopy {
+  /** `~<id>`, see `destinationId`. */
+  readonly id: string;
+  /** The destination's `concurrency`: how many workers' slots its lane wants. */
+  readonly limit: number;
+  /** The route's filter. Empty: every type. Patterns: exact, or a prefix ending in `*`. */
+  readonly eventTypes: readonly string[];
 }

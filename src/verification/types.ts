@@ -85,6 +85,11 @@ export type Verdict =
        * else whoever saw it could send anything with it.
        */
       readonly nonce?: string;
+      /**
+       * For how long after its receipt the request that bears the nonce would verify again, ms: so long the nonce must be remembered, whatever the dedupe
+       * window is. Absent: as long as the dedupe window.
+       */
+      readonly nonceGoodForMs?: number;
     }
   | { readonly ok: false; readonly status: RefusalStatus; readonly reason: RefusalReason; readonly detail: string };
 

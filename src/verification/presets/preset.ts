@@ -53,6 +53,11 @@ export interface Preset {
   readonly toleranceMs: number;
   /** Parts of the event's id, together. Empty: it has none. */
   readonly dedupe: readonly DedupeSource[];
+  /**
+   * JSON pointers of what differs between attempts of one event (the time or signature of the attempt) in a body to which an unsigned id, or `Body`, is bound:
+   * left out there. Absent: the bytes of the body count.
+   */
+  readonly bodyExcept?: readonly string[];
   /** What counts when there is no id, or this delivery lacks it. */
   readonly withoutId: WithoutId;
   /** Longest time over which the provider may repeat a delivery, ms: the default dedupe window. */
