@@ -1,4 +1,5 @@
 import { shortHash, uuidV5 } from "../lib/hash.ts";
+import { isUnicode } from "../lib/unicode.ts";
 
 /** `davit.dev/v1alpha1`. */
 export const API_VERSION = "davit.dev/v1alpha1";
@@ -17,6 +18,32 @@ export function routeKey(namespaceUid: string, name: string): string {
 /** Id of an inline destination: `<route key>/<name>`. */
 export function inlineDestinationId(route: string, name: string): string {
   return `${route}/${name}`;
+}
+
+/** Most characters (code points) of a WebhookDestination's `spec.id`. */
+export const MAX_DESTINATION_ID = 128;
+
+/**
+ * Id of a WebhookDestination's copies, lane and metrics: `~` and its `spec.id`, every byte of its UTF-8 but `[A-Za-z0-9._-]` percent-encoded, so that no
+ * blank, `/`, `:` or `#` gets into names that are split at them. At most 1,537 characters.
+ *
+ * @returns `undefined` when no WebhookDestination can have this id: it is empty, longer than {@link MAX_DESTINATION_ID} or no well-formed Unicode
+ */
+export function destinationId(id: string): string | undefined {
+  if (id === "" || !isUnicode(id) || id.length > 2 * MAX_DESTINATION_ID) return undefined;
+  if (id.length > MAX_DESTINATION_ID && Array.from(id).length > MAX_DESTINATION_ID) return undefined;
+  return `~${encodeURIComponent(id).replace(/[!'()*~]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)}`;
+}
+
+/** The `spec.id` of a {@link destinationId}; `undefined` for an inline destination and for anything that {@link destinationId} does not give. */
+export function idOfDestination(destination: string): string | undefined {
+  if (!destination.startsWith("~")) return undefined;
+  try {
+    const id = decodeURIComponent(destination.slice(1));
+    return destinationId(id) === destination ? id : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** What a tag is made of: the store writes them as `davit:<instance>:{<namespace>}`. */

@@ -73,6 +73,10 @@ export interface DestinationEntry {
   readonly proxy?: string;
   /** `http:` is allowed for its URL. */
   readonly allowInsecureHttp?: boolean;
+  /** Of a WebhookDestination: nothing is sent to it now. */
+  readonly suspended?: boolean;
+  /** Of a WebhookDestination: fields it does not write itself, so that {@link RouteEntry.delivery} of the event's route decides them. */
+  readonly gaps?: readonly (keyof RouteDelivery)[];
   readonly target: { readonly type: "http"; readonly url: string } | { readonly type: "handler" };
   /** Empty: every type. Patterns: exact, or a prefix ending in `*`. */
   readonly eventTypes: readonly string[];
@@ -87,6 +91,12 @@ export interface DestinationEntry {
     readonly keys: readonly RingKey[];
   };
 }
+
+/** What a route says of the deliveries to WebhookDestinations, where they leave it open. */
+export type RouteDelivery = Pick<
+  DestinationEntry,
+  "timeoutMs" | "concurrency" | "retry" | "headers" | "forwardHeaders" | "signing"
+>;
 
 /** A route compiled from its manifest, its Secrets and its key ring: all that gateways and workers need. Plain JSON. */
 export interface RouteEntry {
@@ -157,6 +167,8 @@ export interface RouteEntry {
   readonly sharedCopies?: readonly SharedCopy[];
   /** `json:/POINTER` or `header:NAME` of the WebhookDestination's id in the event: one copy for `~<id>`, whether it exists or not, and no list. */
   readonly destinationIdFrom?: string;
+  /** For the events it sends to WebhookDestinations. Absent when it can have none. */
+  readonly delivery?: RouteDelivery;
 }
 
 /** What a gateway needs of a WebhookDestination to make a copy for it. */
