@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { routeEntry } from "./testing.ts";
 import { sha256Parts } from "../lib/hash.ts";
 import type { DedupeSource } from "../verification/presets/preset.ts";
@@ -217,5 +217,46 @@ describe("the id that a refused request claims", () => {
 
   it("may stand under either name of Standard Webhooks", () => {
     expect(hashOf([header("webhook-id")], ["svix-id", "msg_1"], "{}", "webhook-id")).toBe(providerIdHash("msg_1"));
+  });
+});
+
+describe("ids that are numbers a double may round", () => {
+  const sources = ["/a", "/b", "/c", "/d", "/e"].map((pointer) => json(pointer));
+  const body = '{"a":1.50,"b":9007199254740993,"c":1e3,"d":2.5,"e":0.1}';
+  const rejected = () => {
+    const view = new RequestView({ method: "POST", rawHeaders: [] }, "/", "");
+    view.body = Buffer.from(body);
+    return claimedIdHash(compileDedupe(routeEntry({ dedupe: { ...routeEntry().dedupe, sources } }), undefined), view);
+  };
+  const parses = (step: () => unknown) => {
+    const parse = vi.spyOn(JSON, "parse");
+    try {
+      step();
+      return parse.mock.calls.length;
+    } finally {
+      parse.mockRestore();
+    }
+  };
+
+  it("cost a verified request one more parse, however many there are, and a refused one none", () => {
+    expect(parses(() => identityOf(sources, { body }))).toBe(2);
+    expect(parses(rejected)).toBe(1);
+  });
+
+  it("are left out of what a refused request claims; integers are not", () => {
+    expect(rejected()).toBe(providerIdHash("1000"));
+  });
+
+  it("stay apart in a body however deep", () => {
+    const deep = (id: string) => `{"id":${id},"x":${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
+    const marks = ["9007199254740992", "9007199254740993", "1.5"].map((id) =>
+      identityOf([json("/id")], { body: deep(id) }),
+    );
+    expect(marks.map((mark) => mark.type === "mark" && mark.id)).toEqual([
+      "9007199254740992",
+      "9007199254740993",
+      "1.5",
+    ]);
+    expect(new Set(marks.map(keyOf)).size).toBe(3);
   });
 });

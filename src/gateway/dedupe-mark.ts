@@ -68,7 +68,7 @@ function compilePart(source: DedupeSource, signedIdHeader: string | undefined): 
   const part = { label: partLabel(source), optional: source.optional === true };
   if (source.from === "json") {
     const tokens = pointerTokens(source.pointer);
-    return { ...part, read: ({ view }) => jsonValue(view, tokens) };
+    return { ...part, read: (request) => jsonValue(request, tokens) };
   }
   if (source.from === "form") return { ...part, read: ({ view }) => onlyValue(view.form()?.getAll(source.name) ?? []) };
   const name = source.name.toLowerCase();
@@ -86,13 +86,17 @@ function onlyValue(values: readonly string[]): Read {
   return values.length > 1 ? null : values[0];
 }
 
-/** A list on the way holds one element, or no value at all: several events have no id in common. */
-function jsonValue(view: RequestView, tokens: readonly string[]): Read {
+/**
+ * A list on the way holds one element, or no value at all: several events have no id in common. Of a request that was not verified only strings and safe
+ * integers are read: anybody can send one.
+ */
+function jsonValue({ view, verdict }: Claimed, tokens: readonly string[]): Read {
   const parsed = view.json();
   if (!parsed.ok) return undefined;
   const value = loneValueAt(parsed.value, tokens);
   if (value === undefined || value === null || value === "") return value === "" ? "" : undefined;
-  return value === SEVERAL ? null : (idAt(parsed.value, tokens, view.body) ?? null);
+  if (value === SEVERAL) return null;
+  return idAt(parsed.value, tokens, verdict && (() => view.exactJson())) ?? null;
 }
 
 const SEVERAL = Symbol("several elements");
@@ -158,7 +162,7 @@ function weakMark(parts: readonly (string | Buffer)[]): Identity {
   return { type: "mark", mark: { key: sha256Parts(parts).subarray(0, 16), weak: true } };
 }
 
-/** The id as a request claims it that was not verified, hashed; `undefined` when there is none. */
+/** The id as a request claims it that was not verified, hashed; `undefined` when there is none that is cheap to read. */
 export function claimedIdHash(rules: DedupeRules, view: RequestView): string | undefined {
   const values = rules.parts.map(({ optional, read }) => ({ optional, value: read({ view }) ?? "" }));
   const found =

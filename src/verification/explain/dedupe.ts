@@ -1,4 +1,4 @@
-import { idAt, pointerTokens } from "../../lib/json-source.ts";
+import { idAt, parseExact, pointerTokens } from "../../lib/json-source.ts";
 import type { DedupeSource, WithoutId } from "../presets/preset.ts";
 import type { SignedRequest } from "../types.ts";
 import { finding, type Finding } from "./finding.ts";
@@ -41,7 +41,7 @@ function idValue(request: SignedRequest, source: DedupeSource): string | undefin
   if (source.from === "form") return only(new URLSearchParams(request.body.toString("utf8")).getAll(source.name));
   const parsed = request.json();
   const tokens = pointerTokens(source.pointer);
-  return parsed.ok && isLone(parsed.value, tokens) ? idAt(parsed.value, tokens, request.body) : undefined;
+  return parsed.ok && isLone(parsed.value, tokens) ? idAt(parsed.value, tokens, () => parseExact(request.body)) : undefined;
 }
 
 function only(values: readonly string[]): string | undefined {

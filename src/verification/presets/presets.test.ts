@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { generateKeyPairSync, sign } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { idAt, parseJson, pointerTokens, valueAt } from "../../lib/json-source.ts";
+import { idAt, parseExact, parseJson, pointerTokens, valueAt } from "../../lib/json-source.ts";
 import type { SchemeConfig } from "../config.ts";
 import { REFUSAL_STATUS } from "../refusal.ts";
 import { fillSample } from "../sample.ts";
@@ -307,7 +307,7 @@ function secretsOf(preset: Preset): readonly [right: string, wrong: string] {
 function readable(preset: Preset, source: DedupeSource): boolean {
   const { body, headers } =
     preset.secrets.signing === "shared" ? roundTrip(preset).message : fillSample(preset.sample, { id: ID, now: NOW });
-  if (source.from === "json") return idAt(jsonOf(body), pointerTokens(source.pointer), body) !== undefined;
+  if (source.from === "json") return idAt(jsonOf(body), pointerTokens(source.pointer), () => parseExact(body)) !== undefined;
   if (source.from === "form") return new URLSearchParams(body.toString()).getAll(source.name).length === 1;
   return headers[source.name] !== undefined;
 }
