@@ -1,4 +1,5 @@
 import type { Secret } from "../lib/secret.ts";
+import type { GateConfig, GateOutcome, GateTransition } from "./gate.ts";
 
 /**
  * The custody port: what the rest of Davit knows of the store that holds events. `redis/` is its one implementation today;
@@ -126,6 +127,8 @@ export interface DestinationPolicy {
   readonly timeoutMs: number;
   /** ms from receipt or the last revival after which a copy that is not final expires. */
   readonly maxAgeMs: number;
+  /** Rate, circuit, disabling. Without it, `limit` is all that holds it back. */
+  readonly gate?: GateConfig;
 }
 
 /** One attempt in a copy's log. At most 50 a copy are kept. */
@@ -168,6 +171,8 @@ export interface TakenCopy {
   readonly headers: Readonly<Record<string, string>>;
   readonly eventType: string | undefined;
   readonly body: Buffer;
+  /** Generation of its destination's gate, for {@link Settle.gate}. 0 without one. */
+  readonly gateGeneration?: number;
 }
 
 /** How an attempt ended. */
@@ -182,6 +187,8 @@ export interface Settle {
   readonly outcome: "delivered" | "retry" | "dead" | "handedBack" | "parked" | "ignored";
   readonly record: AttemptRecord;
   readonly delayMs?: number;
+  /** What the attempt says about the destination. Absent: nothing. Counted once, with the outcome. */
+  readonly gate?: GateOutcome;
 }
 
 /** Settles what finished and takes what comes next, for all destinations of a process at once. */
@@ -214,6 +221,10 @@ export interface TurnResult {
   readonly workerLost: number;
   /** Copies that were found past `maxAgeMs` and ended as `expired`. */
   readonly expired: number;
+  /** Changes of state that this turn made, in their order. */
+  readonly gates?: readonly GateTransition[];
+  /** ms until a destination of `takes`, whose rate or hold lets nothing through now, may give something again. None for a disabled one. */
+  readonly reopenMs?: ReadonlyMap<string, number>;
   /** The request was sent again after its connection broke: an earlier answer, with copies in it, may be lost. As after a failure, `adopt` is due. */
   readonly repeated?: boolean;
 }
