@@ -63,7 +63,7 @@ describe("compile", () => {
         {
           id: `${KEY}/own`,
           name: "own",
-          target: { type: "http", url: "http://own.shop.svc:8080/" },
+          target: { type: "http", url: "http://own.shop.svc:8080/", viaService: true },
           eventTypes: [],
           timeoutMs: 15_000,
           concurrency: 16,
@@ -127,7 +127,7 @@ describe("compile", () => {
       worker: { dedicated: true, concurrency: 500 },
     });
     expect(entry.destinations.map(({ target }) => target)).toEqual([
-      { type: "http", url: "http://orders.shop.svc:8080/webhooks" },
+      { type: "http", url: "http://orders.shop.svc:8080/webhooks", viaService: true },
       { type: "http", url: "https://partner.example.com/hooks?tenant=1" },
       { type: "http", url: "http://lab.example.com/" },
     ]);
@@ -165,7 +165,11 @@ describe("compile", () => {
 
   test("asks the caller where a Service is", () => {
     const entry = entryOf({ serviceUrl: ({ port, path, namespace }) => `http://127.0.0.1:${port}${path}${namespace}` });
-    expect(entry.destinations[0]?.target).toEqual({ type: "http", url: "http://127.0.0.1:8080/shop" });
+    expect(entry.destinations[0]?.target).toEqual({
+      type: "http",
+      url: "http://127.0.0.1:8080/shop",
+      viaService: true,
+    });
   });
 
   test("refuses what validation refuses", () => {

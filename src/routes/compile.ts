@@ -214,7 +214,7 @@ function compileTarget(
   if (url !== undefined) return { type: "http", url };
   if (serviceRef === undefined) return { type: "handler" };
   const { name, port, path = "/", scheme = "http" } = serviceRef;
-  return { type: "http", url: serviceUrl({ namespace, name, port, path, scheme }) };
+  return { type: "http", url: serviceUrl({ namespace, name, port, path, scheme }), viaService: true };
 }
 
 function clusterUrl({ scheme, name, namespace, port, path }: ServiceTarget): string {

@@ -47,6 +47,14 @@ export interface DestinationTls {
   readonly key?: string;
 }
 
+/** Where a destination's requests go. */
+export interface HttpTarget {
+  readonly type: "http";
+  readonly url: string;
+  /** It came from a `serviceRef`: it may lead into the cluster, and nowhere else. Absent: it must lead to a public address. */
+  readonly viaService?: true;
+}
+
 /**
  * A destination as a worker needs it. Fields that are not in every older entry are optional. `headersFrom`, `tls` and the values of `signing.keys` are secret:
  * they are in a worker's config only, never in an entry for gateways.
@@ -77,7 +85,7 @@ export interface DestinationEntry {
   readonly suspended?: boolean;
   /** Of a WebhookDestination: fields it does not write itself, so that {@link RouteEntry.delivery} of the event's route decides them. */
   readonly gaps?: readonly (keyof RouteDelivery)[];
-  readonly target: { readonly type: "http"; readonly url: string } | { readonly type: "handler" };
+  readonly target: HttpTarget | { readonly type: "handler" };
   /** Empty: every type. Patterns: exact, or a prefix ending in `*`. */
   readonly eventTypes: readonly string[];
   readonly timeoutMs: number;
@@ -128,8 +136,10 @@ export interface RouteEntry {
     readonly weakWindowMs: number;
     /** `token`, `basic`, `none` without `keyFrom`. */
     readonly disabled: boolean;
-    /** JSON pointers of what is left out of the body when an id or the weak key is bound to it. Absent: nothing. */
+    /** JSON pointers of what is left out of the body when an id or the weak key is bound to it; an empty one leaves all of it out. Absent: nothing. */
     readonly bodyExcept?: readonly string[];
+    /** The id is bound to the body although it is signed. Absent: only if a part of it is not signed. */
+    readonly idWithBody?: boolean;
     /** What counts when a part is missing. `Refuse` for a written `keyFrom`. Absent, in entries of older controllers: `Refuse`, and without sources `Signature`. */
     readonly withoutId?: WithoutId | "Refuse";
   };
