@@ -173,6 +173,10 @@ export interface TakenCopy {
   readonly body: Buffer;
   /** Generation of its destination's gate, for {@link Settle.gate}. 0 without one. */
   readonly gateGeneration?: number;
+  /** Route key of the event: several routes may use one destination. */
+  readonly route?: string;
+  /** Unix ms of the copy's last revival; absent when there was none. */
+  readonly revivedAt?: number;
 }
 
 /** How an attempt ended. */
@@ -183,10 +187,13 @@ export interface Settle {
   /**
    * `retry`: due again `delayMs` from now. `handedBack`: never reached a socket, the attempt does not count.
    * `parked`: the destination is unknown to this worker; left alone and looked at again after `delayMs`, not counted.
+   * `expired`: found too old for its route, whose `maxAge` the destination's policy does not know.
    */
-  readonly outcome: "delivered" | "retry" | "dead" | "handedBack" | "parked" | "ignored";
+  readonly outcome: "delivered" | "retry" | "dead" | "handedBack" | "parked" | "ignored" | "expired";
   readonly record: AttemptRecord;
   readonly delayMs?: number;
+  /** Policy of the event's route, where several routes use the destination. Absent: the destination's. */
+  readonly policy?: RoutePolicy;
   /** What the attempt says about the destination. Absent: nothing. Counted once, with the outcome. */
   readonly gate?: GateOutcome;
 }

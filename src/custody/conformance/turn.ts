@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
-import type { TakenCopy } from "../port.ts";
+import type { RoutePolicy, TakenCopy } from "../port.ts";
 import {
   type Open,
   DESTINATION,
   SHORT_LEASE_TIMEOUT_MS,
+  ROUTE,
   destinationPolicy,
+  mark,
   newEvent,
+  routePolicy,
   settle,
   settlement,
   take,
@@ -48,6 +51,54 @@ export function turnConformance(open: Open): void {
       attempt: 1,
       used: 1,
     });
+  });
+
+  withStore("tells the event's route, and when a copy was made live again", async ({ inbox, outbox }) => {
+    const strong = { mark: mark("revived") };
+    await inbox.claim(newEvent(strong));
+    const worker = await outbox([]);
+    const first = await takeOne(worker);
+    expect(first).toMatchObject({ route: ROUTE });
+    expect(first.revivedAt).toBeUndefined();
+    await settle(worker, [settlement(first, "dead")]);
+    await inbox.claim(newEvent(strong));
+    const again = await takeOne(worker);
+    expect(again.revivedAt).toBeGreaterThanOrEqual(first.now);
+    expect(again.revivedAt).toBeLessThanOrEqual(again.now);
+  });
+
+  withStore(
+    "keeps what several routes send to one destination as each of them says",
+    async ({ inbox, outbox, ledger }) => {
+      const [keeps, drops] = [true, false].map((keepBodies, index) =>
+        routePolicy({ route: `00000000000000b${index}`, retention: { ...routePolicy().retention, keepBodies } }),
+      ) as [RoutePolicy, RoutePolicy];
+      const shared = destinationPolicy({ destination: "~acme" });
+      const destinations = [{ destination: "~acme", limit: 16 }];
+      const kept = await inbox.claim(newEvent({ policy: keeps, destinations }));
+      const dropped = await inbox.claim(newEvent({ policy: drops, destinations }));
+      const worker = await outbox([]);
+      const copies = await take(worker, shared);
+      const policyOf = new Map([keeps, drops].map((policy) => [policy.route, policy]));
+      const settles = copies.map((copy) =>
+        settlement(copy, "delivered", { policy: policyOf.get(copy.route ?? "") as RoutePolicy }),
+      );
+      expect(await settle(worker, settles, shared)).toEqual([]);
+      expect((await ledger.event(kept.id))?.bodyBytes).toBe(7);
+      expect((await ledger.event(dropped.id))?.bodyBytes).toBe(0);
+    },
+  );
+
+  withStore("lets a copy expire that its route finds too old", async ({ inbox, outbox, ledger }) => {
+    const { id } = await inbox.claim(newEvent());
+    const worker = await outbox([]);
+    const copy = await takeOne(worker);
+    const policies = new Map([[DESTINATION, destinationPolicy()]]);
+    const record = { attempt: copy.attempt, at: copy.now, action: "expired" } as const;
+    const turn = await worker.turn({ settles: [settlement(copy, "expired", { record })], takes: [], policies });
+    expect(turn.expired).toBe(1);
+    expect((await ledger.event(id))?.copies[0]).toMatchObject({ state: "expired", attempts: [{ action: "expired" }] });
+    expect(await take(worker)).toHaveLength(0);
   });
 
   withStore("keeps a reply within 1 MiB, or one body of any size", async ({ inbox, outbox }) => {

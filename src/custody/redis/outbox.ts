@@ -1,4 +1,13 @@
-import type { DestinationPolicy, Outbox, Settle, TakenCopy, Ticket, TurnRequest, TurnResult } from "../port.ts";
+import type {
+  DestinationPolicy,
+  Outbox,
+  RoutePolicy,
+  Settle,
+  TakenCopy,
+  Ticket,
+  TurnRequest,
+  TurnResult,
+} from "../port.ts";
 import { breaksOf, type CustodyClient } from "./connection.ts";
 import { asCustodyError } from "./errors.ts";
 import { policyArgument } from "./inbox.ts";
@@ -16,6 +25,7 @@ const OUTCOMES: Readonly<Record<Settle["outcome"], string>> = {
   handedBack: "B",
   parked: "P",
   ignored: "I",
+  expired: "E",
 };
 
 /** Values of one copy in the reply of `turn`. */
@@ -97,34 +107,48 @@ function turnArguments(
     if (position === undefined) throw new RangeError(`turn: no policy for destination ${destination}`);
     return position;
   };
-  const policies = [...request.policies.values()].map((policy, position) => ({
-    ...policyArgument(policy.policy),
-    index: position,
-    destination: policy.destination,
-    limit: policy.limit,
-    leaseMs: policy.timeoutMs + LEASE_MARGIN_MS,
-    maxAgeMs: policy.maxAgeMs,
-  }));
+  const policies = [...request.policies.values()].map((policy, position) =>
+    argumentOf(policy, policy.policy, position),
+  );
+  const ofRoutes = new Map<string, number>();
+  /** Place of the policy for the outcome of a copy: its route's, where that is not the destination's own. */
+  const settledBy = ({ destination, policy: own }: Settle): number => {
+    const known = request.policies.get(destination);
+    if (own === undefined || known === undefined) return at(destination);
+    const key = `${destination} ${own.route}`;
+    const place = ofRoutes.get(key) ?? policies.push(argumentOf(known, own, at(destination) - 1));
+    ofRoutes.set(key, place);
+    return place;
+  };
+  const settles = request.settles.map((settle) => {
+    const { eventId, fence, outcome, record, delayMs = 0 } = settle;
+    const head = `${settledBy(settle)} ${eventId} ${fence} ${OUTCOMES[outcome]} ${record.attempt} ${Math.ceil(delayMs)}`;
+    return `${head}
+${JSON.stringify(record)}`;
+  });
   const adoptions = [...(request.adopt ?? [])];
   const args: (string | number)[] = [
     token,
     JSON.stringify(policies),
-    request.settles.length,
+    settles.length,
     request.takes.length,
     adoptions.length,
+    ...settles,
   ];
-  for (const settle of request.settles) {
-    const { destination, eventId, fence, outcome, record, delayMs = 0 } = settle;
-    const head = `${at(destination)} ${eventId} ${fence} ${OUTCOMES[outcome]} ${record.attempt} ${Math.ceil(delayMs)}`;
-    args.push(`${head}
-${JSON.stringify(record)}`);
-  }
   for (const { destination, want, started } of request.takes) args.push(at(destination), want, started ?? "");
   for (const [destination, mine] of adoptions) {
     args.push(at(destination), mine.length);
     for (const { eventId, fence } of mine) args.push(eventId, fence);
   }
   return { args, destinations };
+}
+
+function argumentOf(
+  { destination, limit, timeoutMs, maxAgeMs }: DestinationPolicy,
+  policy: RoutePolicy,
+  index: number,
+): Record<string, unknown> {
+  return { ...policyArgument(policy), index, destination, limit, leaseMs: timeoutMs + LEASE_MARGIN_MS, maxAgeMs };
 }
 
 function readTurn(reply: TurnReply, request: TurnRequest, destinations: readonly string[]): TurnResult {
@@ -152,9 +176,9 @@ interface CopyContext {
   readonly body: Buffer;
 }
 
-/** Head: index of the destination, id, fence, attempt, attempts used, start of the budget. */
+/** Head: index of the destination, id, fence, attempt, attempts used, start of the budget, last revival or 0. */
 function readCopy(head: readonly string[], metaText: string, { destinations, now, body }: CopyContext): TakenCopy {
-  const [index, eventId = "", fence, attempt, used, first] = head;
+  const [index, eventId = "", fence, attempt, used, first, revived = "0"] = head;
   const meta: RecordMeta = parseMeta(metaText);
   return {
     destination: destinations[Number(index)] ?? "",
@@ -170,5 +194,7 @@ function readCopy(head: readonly string[], metaText: string, { destinations, now
     headers: meta.headers,
     eventType: meta.eventType,
     body,
+    route: meta.route,
+    ...(revived !== "0" && { revivedAt: Number(revived) }),
   };
 }

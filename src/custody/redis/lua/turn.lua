@@ -1,10 +1,10 @@
 -- turn: settles what finished and takes what comes next, for all destinations of a process.
 -- ARGV: token, policies (JSON array, one a destination), number of settles, takes, adoptions, then
---   a settle:   "index id fence outcome attempt delay\nrecord"
+--   a settle:   "index id fence outcome attempt delay\nrecord"; a destination of several routes has a policy for each
 --   a take:     index, want, generation of a ticket's first turn or ''
 --   an adoption: index, number n, then n times (id, fence)
 -- Returns { fenced indexes, unknown, workerLost, expired, waiting of each take, now, three values a copy:
---   "index id fence attempt used first", metadata and body }.
+--   "index id fence attempt used first revived", metadata and body }.
 call('ZREM', P .. 'busy', '')   -- a first write that is never refused: a full Redis must let copies leave
 local token, policies = ARGV[1], cjson.decode(ARGV[2])
 local settles, takes, adoptions = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -34,6 +34,7 @@ end
 local OUTCOME = {
   D = function(copy) copy.state = 'D' return true end,
   I = function(copy) copy.state = 'I' return true end,
+  E = function(copy) copy.state, expired = 'E', expired + 1 return true end,
   X = function(copy, id, d, meta) copy.state = 'X' bury(id, d, meta, now) return true end,
   L = function(copy, id, d, _, delay)
     copy.state, copy.due = 'L', int(now + delay)
@@ -156,7 +157,7 @@ local function lease(id, policy, copy, meta_text, body)
   call('HSET', P .. 'e:' .. id, 'c:' .. policy.destination, write_copy(copy))
   local n = #out
   out[n + 1], out[n + 2], out[n + 3] = policy.index .. ' ' .. id .. ' ' .. copy.fence .. ' ' .. copy.attempt .. ' ' ..
-    (copy.base == '0' and copy.attempt or int(copy.attempt - copy.base)) .. ' ' .. copy.first, meta_text, body
+    (copy.base == '0' and copy.attempt or int(copy.attempt - copy.base)) .. ' ' .. copy.first .. ' ' .. copy.revived, meta_text, body
 end
 
 -- First everything is read, then leased, then taken out of the lane: an error on the way leaves no copy without a place.
