@@ -215,6 +215,18 @@ describe("the id that a refused request claims", () => {
     expect(hashOf(sources, ["x-kind", "k", "x-id", "1"])).toBe(providerIdHash("1"));
   });
 
+  it("is not looked for in a long body, unless that is parsed already", () => {
+    const long = (length: number) => '{"id":"evt_1"}'.padEnd(length);
+    expect(hashOf([json("/id")], [], long(32_768))).toBe(providerIdHash("evt_1"));
+    expect(hashOf([json("/id")], [], long(32_769))).toBeUndefined();
+    expect(hashOf([form("id")], FORM, `x=${"x".repeat(32_768)}&id=1`)).toBeUndefined();
+    const view = new RequestView({ method: "POST", rawHeaders: [] }, "/", "");
+    view.body = Buffer.from(long(32_769));
+    view.json();
+    const rules = compileDedupe(routeEntry({ dedupe: { ...routeEntry().dedupe, sources: [json("/id")] } }), undefined);
+    expect(claimedIdHash(rules, view)).toBe(providerIdHash("evt_1"));
+  });
+
   it("may stand under either name of Standard Webhooks", () => {
     expect(hashOf([header("webhook-id")], ["svix-id", "msg_1"], "{}", "webhook-id")).toBe(providerIdHash("msg_1"));
   });

@@ -1,4 +1,5 @@
 import type { DedupeMark } from "../custody/port.ts";
+import { boundBody } from "./bound-body.ts";
 import { sha256Head, sha256Parts } from "../lib/hash.ts";
 import { idAt, pointerTokens } from "../lib/json-source.ts";
 import { markKey, partLabel, providerIdHash } from "../routes/delivery-id.ts";
@@ -14,8 +15,10 @@ export interface DedupeRules {
   readonly parts: readonly DedupePart[];
   /** Label of the first part that must be there. */
   readonly main: string | undefined;
-  /** Some part is not covered by the signature: another body is then another event. */
+  /** Some part is not covered by the signature, or the id is not one of an event: another body is then another event. */
   readonly withBody: boolean;
+  /** Tokens of what is left out of the body where it counts. */
+  readonly bodyExcept: readonly (readonly string[])[];
   /** What counts when there are no parts, or one is missing. */
   readonly withoutId: NonNullable<RouteEntry["dedupe"]["withoutId"]>;
 }
@@ -44,6 +47,9 @@ export type Identity =
   | { readonly type: "none" }
   | { readonly type: "missing"; readonly part: string };
 
+/** A longer body of a request that was not verified is not parsed for the sake of its trace: an artful one of 256 KiB costs 50 ms. */
+const CLAIMED_BYTES = 32_768;
+
 const NO_IDENTITY: Identity = { type: "none" };
 
 /**
@@ -59,7 +65,8 @@ export function compileDedupe(entry: RouteEntry, signedIdHeader: string | undefi
     disabled,
     parts,
     main: parts.find(({ optional }) => !optional)?.label,
-    withBody: sources.some((source) => !source.signed),
+    withBody: entry.dedupe.idWithBody === true || sources.some((source) => !source.signed),
+    bodyExcept: (entry.dedupe.bodyExcept ?? []).map((pointer) => (pointer === "" ? [] : pointerTokens(pointer))),
     withoutId: entry.dedupe.withoutId ?? (sources.length > 0 ? "Refuse" : "Signature"),
   };
 }
@@ -70,7 +77,7 @@ function compilePart(source: DedupeSource, signedIdHeader: string | undefined): 
     const tokens = pointerTokens(source.pointer);
     return { ...part, read: (request) => jsonValue(request, tokens) };
   }
-  if (source.from === "form") return { ...part, read: ({ view }) => onlyValue(view.form()?.getAll(source.name) ?? []) };
+  if (source.from === "form") return { ...part, read: (request) => formValue(request, source.name) };
   const name = source.name.toLowerCase();
   if (name !== signedIdHeader) return { ...part, read: ({ view }) => onlyValue(view.header(name)) };
   // Before the verdict the sender may have used the other of the two names (Standard Webhooks).
@@ -82,6 +89,11 @@ function compilePart(source: DedupeSource, signedIdHeader: string | undefined): 
   };
 }
 
+function formValue({ view, verdict }: Claimed, name: string): Read {
+  const form = verdict ? view.form() : view.formWithin(CLAIMED_BYTES);
+  return onlyValue(form?.getAll(name) ?? []);
+}
+
 function onlyValue(values: readonly string[]): Read {
   return values.length > 1 ? null : values[0];
 }
@@ -91,12 +103,15 @@ function onlyValue(values: readonly string[]): Read {
  * integers are read: anybody can send one.
  */
 function jsonValue({ view, verdict }: Claimed, tokens: readonly string[]): Read {
-  const parsed = view.json();
-  if (!parsed.ok) return undefined;
-  const value = loneValueAt(parsed.value, tokens);
-  if (value === undefined || value === null || value === "") return value === "" ? "" : undefined;
-  if (value === SEVERAL) return null;
-  return idAt(parsed.value, tokens, verdict && (() => view.exactJson())) ?? null;
+  const parsed = verdict ? view.json() : view.jsonWithin(CLAIMED_BYTES);
+  return parsed?.ok ? textIn(parsed.value, tokens, verdict && (() => view.exactJson())) : undefined;
+}
+
+function textIn(root: unknown, tokens: readonly string[], exact: (() => unknown) | undefined): Read {
+  const value = loneValueAt(root, tokens);
+  if (value === undefined || value === null) return undefined;
+  if (value === "") return "";
+  return value === SEVERAL ? null : (idAt(root, tokens, exact) ?? null);
 }
 
 const SEVERAL = Symbol("several elements");
@@ -119,7 +134,11 @@ export function identify(rules: DedupeRules, request: Identified): Identity {
   const { parts, id } = found;
   const key = markKey(parts);
   if (!rules.withBody) return { type: "mark", mark: { key, weak: false }, id };
-  return { type: "mark", mark: { key, weak: false, bodyHash: sha256Head(request.view.body, 8) }, id };
+  return {
+    type: "mark",
+    mark: { key, weak: false, bodyHash: sha256Head(boundBody(request.view, rules.bodyExcept), 8) },
+    id,
+  };
 }
 
 /** Labels and values of the parts behind the route key, and the value that people know the delivery by. */
@@ -149,9 +168,9 @@ function isUsable(value: Read, optional: boolean): value is string {
 
 function standIn(rules: DedupeRules, request: Identified, part: string): Identity {
   const { route, withoutId: mode } = rules;
-  const { body } = request.view;
   if (mode === "Refuse") return { type: "missing", part };
   if (mode === "None") return NO_IDENTITY;
+  const body = boundBody(request.view, rules.bodyExcept);
   if (mode === "Body") return weakMark([route, "body", body]);
   // In its canonical form: another case of the same hex is the same delivery.
   const { signature } = request.verdict;

@@ -30,9 +30,19 @@ export class RequestView implements SignedRequest {
     return (this.#parsed ??= parseJson(this.body));
   }
 
+  /** The body as JSON if it is parsed already, or has no more bytes than that. */
+  jsonWithin(bytes: number): Parsed | undefined {
+    return this.#parsed ?? (this.body.length <= bytes ? this.json() : undefined);
+  }
+
   /** The body as JSON with numbers as their source text, parsed at most once. Dear: for verified requests only. */
   exactJson(): unknown {
     return (this.#exact ??= { value: parseExact(this.body) }).value;
+  }
+
+  /** As {@link jsonWithin}, of a form. */
+  formWithin(bytes: number): URLSearchParams | undefined {
+    return this.#form ?? (this.body.length <= bytes ? this.form() : undefined);
   }
 
   /** The body as a form, parsed at most once; `undefined` when it is not sent as one. */

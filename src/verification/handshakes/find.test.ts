@@ -24,6 +24,24 @@ describe("finding a handshake", () => {
     expect(findHandshake([], asked({ method: "HEAD" }))).toBeUndefined();
   });
 
+  it("does not parse a body that is too long for one: anybody may send it", () => {
+    let parsed = 0;
+    const counted = (length: number) => {
+      const text = JSON.stringify({ type: "url_verification", challenge: "a" }).padEnd(length);
+      const request = asked({ body: text });
+      return {
+        ...request,
+        json: () => {
+          parsed += 1;
+          return request.json();
+        },
+      };
+    };
+    expect(findHandshake(list, counted(16_385))).toBeUndefined();
+    expect(parsed).toBe(0);
+    expect(findHandshake(list, counted(16_384))).toBe(slackUrlVerification);
+  });
+
   it("names each method once", () => {
     expect(handshakeMethods([...list, slackUrlVerification])).toEqual(["POST", "GET", "HEAD"]);
   });

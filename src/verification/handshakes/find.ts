@@ -2,11 +2,15 @@ import type { Refusal } from "../refusal.ts";
 import type { SignedRequest } from "../types.ts";
 import type { Handshake, HandshakeAnswer, HandshakeContext } from "./handshake.ts";
 
+/** Longest body of a handshake, bytes; they have some hundred. A longer one is not parsed for a request that nobody has verified yet. */
+const MAX_BODY_BYTES = 16_384;
+
 /**
  * The handshake that a request is, if it is one: the first of the list that takes its method and recognises it. `undefined`: an event, or nothing at all.
  * Asked before dedupe and before the payload's checks; a handshake with `signed` is verified first, exactly as an event is.
  */
 export function findHandshake(handshakes: readonly Handshake[], request: SignedRequest): Handshake | undefined {
+  if (request.body.length > MAX_BODY_BYTES) return undefined;
   return handshakes.find((handshake) => handshake.method === request.method && handshake.recognises(request));
 }
 

@@ -53,6 +53,11 @@ describe("hook0", () => {
     ["SignatureMalformed", "v1 without a list", request(`t=${TIME},v1=${V1}`)],
     ["SignatureMalformed", "a list with two blanks", request(LISTED.replace(" X", "  X"))],
     ["SignatureMalformed", "two lists", request(`${LISTED},h=x-test`)],
+    [
+      "SignatureMalformed",
+      "a list of more headers than any sender signs",
+      request(`t=${TIME},h=${Array.from({ length: 65 }, () => "x-test").join(" ")},v1=${V1}`),
+    ],
     ["SignatureMalformed", "two timestamps", request(`t=${TIME},${LISTED}`)],
     ["SignatureMalformed", "an item without a name", request(`=x,${LISTED}`)],
     ["SignatureMalformed", "an item without a value", request(`${LISTED},x`)],

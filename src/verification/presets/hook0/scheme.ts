@@ -102,9 +102,14 @@ function readFields(raw: string): ReadonlyMap<string, string> | undefined {
   return fields;
 }
 
+/** Most headers that may be signed: each is looked up among all of the request's. */
+const MAX_NAMES = 64;
+
 /** Names as listed and values as sent, none left out. */
 function headWithHeaders(timestamp: string, list: string | undefined, header: HeaderValues): Content | Refusal {
-  const names = list === undefined || list === "" ? [] : list.split(" ");
+  const names = list === undefined || list === "" ? [] : list.split(" ", MAX_NAMES + 1);
+  if (names.length > MAX_NAMES)
+    return refuse("SignatureMalformed", `h in ${HEADER} lists more than ${MAX_NAMES} headers`);
   if (list === undefined || !names.every((name) => TOKEN.test(name))) {
     return refuse("SignatureMalformed", `h in ${HEADER} is no list of header names`);
   }

@@ -120,6 +120,23 @@ describe("twilio", () => {
     expect(isSigned({ type: "provider", provider: "twilio" }, "body")).toBe(false);
   });
 
+  it("takes a form of a thousand fields, and does not sort longer ones: anybody may send them", () => {
+    const fieldsOf = (fields: number) => Array.from({ length: fields }, (_, at) => `n${at}=v`).join("&");
+    const macOf = (body: string) => {
+      const fields = [...new URLSearchParams(body)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+      return createHmac("sha1", KEYS[0] ?? "")
+        .update(TARGET + fields.map((field) => field.join("")).join(""))
+        .digest("base64");
+    };
+    const sent = (body: string): Sent => ({
+      url: TARGET,
+      body,
+      headers: { "content-type": FORM_TYPE, "x-twilio-signature": macOf(body) },
+    });
+    expect(outcome("twilio", sent(fieldsOf(1_000)), { keys: KEYS })).toBe("accepted");
+    expect(outcome("twilio", sent(fieldsOf(1_001)), { keys: KEYS })).toBe("SignatureMismatch");
+  });
+
   it("gives one canonical signature for a form in any order", () => {
     const verdicts = ["A=1&B=2", "B=2&A=1"].map((body) =>
       judge("twilio", form(TARGET, mac(`${TARGET}A1B2`), body), { keys: KEYS }),
