@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Ledger, ProviderIdMatch, Rejection } from "../../custody/port.ts";
+import type { Ledger, Rejection } from "../../custody/port.ts";
+import type { ProviderIdMatch } from "../../custody/provider-id.ts";
 import { providerIdHash } from "../../routes/delivery-id.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
 import type { CustodyAccess } from "../custody-access.ts";

@@ -1,4 +1,5 @@
-import type { ProviderIdMatch, ProviderIdQuery, Rejection } from "../../custody/port.ts";
+import type { Rejection } from "../../custody/port.ts";
+import type { ProviderIdMatch, ProviderIdQuery } from "../../custody/provider-id.ts";
 import { PROVIDER_ID_HEADER, providerIdHash, providerIdQuery } from "../../routes/delivery-id.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
 import type { CustodyAccess } from "../custody-access.ts";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { ProviderIdQuery } from "../port.ts";
+import type { ProviderIdQuery } from "../provider-id.ts";
 import {
   destinationPolicy,
   mark,

@@ -6,11 +6,10 @@ import {
   type EventView,
   type KeptHandshake,
   type Ledger,
-  type ProviderIdMatch,
-  type ProviderIdQuery,
   type Rejection,
   CustodyError,
 } from "../port.ts";
+import type { ProviderIdMatch, ProviderIdQuery } from "../provider-id.ts";
 import type { CustodyClient } from "./connection.ts";
 import { asCustodyError } from "./errors.ts";
 import { HandshakeSecrets } from "./handshake-secrets.ts";

@@ -1,4 +1,4 @@
-import type { ProviderIdMatch, ProviderIdQuery } from "../port.ts";
+import type { ProviderIdMatch, ProviderIdQuery } from "../provider-id.ts";
 import type { CustodyClient } from "./connection.ts";
 import { parseMeta } from "./record.ts";
 
