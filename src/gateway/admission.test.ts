@@ -70,3 +70,37 @@ describe("Admission", () => {
     expect(gate.inFlight()).toBe(1);
   });
 });
+
+describe("a request from inside the cluster", () => {
+  it("shares the places in flight with the public listener, and gives its own back", () => {
+    const gate = admission();
+    const route = prepared({ limits: { ...limits, maxInFlightPerPod: 2 } });
+    expect([gate.enter(route, client, 0), gate.enterInside(route)]).toEqual([undefined, undefined]);
+    expect(gate.enterInside(route)).toEqual({ reason: "TooManyInFlight" });
+    expect(gate.enter(route, client, 0)).toEqual({ reason: "TooManyInFlight" });
+    gate.release(route);
+    expect(gate.enterInside(route)).toBeUndefined();
+    expect(gate.inFlight()).toBe(2);
+  });
+
+  it("is turned away by a suspended route, a full backlog and a store that takes nothing", () => {
+    for (const suspend of ["Ingest", "All"] as const) {
+      expect(admission().enterInside(prepared({ suspend }))).toEqual({ reason: "Suspended" });
+    }
+    expect(admission().enterInside(prepared({ suspend: "Delivery" }))).toBeUndefined();
+    const full = prepared({ limits: { ...limits, maxBacklog: 5 } });
+    const at = (backlog: number, health = HEALTHY) =>
+      new Admission({ health: () => health, backlog: () => backlog, pods: () => 1 }).enterInside(full);
+    expect([at(4), at(5)]).toEqual([undefined, { reason: "BacklogFull" }]);
+    expect(at(0, { ...HEALTHY, up: false })).toEqual({ reason: "StoreUnavailable" });
+    expect(at(0, { ...HEALTHY, durable: { ...HEALTHY.durable, ok: false } })).toEqual({ reason: "StoreUnavailable" });
+    expect(at(0, { ...HEALTHY, memoryRatio: 0.85 })).toEqual({ reason: "StoreFull" });
+  });
+
+  it("is not held back by rates and address ranges, which are rules for the outside", () => {
+    const gate = admission();
+    const rateLimit = { requests: 1, perMs: 1_000, burst: 1, by: "Route" } as const;
+    const route = prepared({ limits: { ...limits, rateLimit }, allowedSourceRanges: ["192.0.2.9/32"] });
+    expect([gate.enterInside(route), gate.enterInside(route)]).toEqual([undefined, undefined]);
+  });
+});

@@ -57,6 +57,12 @@ export class Admission {
     return this.#store() ?? this.#limits(route.entry, client, now);
   }
 
+  /** {@link enter} for a request from inside the cluster, which rates and address ranges are not made for. */
+  enterInside(route: PreparedRoute): Turned | undefined {
+    if (route.suspended) return { reason: "Suspended" };
+    return this.#store() ?? this.#place(this.#usageOf(route.entry));
+  }
+
   release(route: PreparedRoute): void {
     const usage = this.#usage.get(route.entry.route);
     if (usage) usage.inFlight -= 1;
@@ -84,8 +90,13 @@ export class Admission {
     const usage = this.#usageOf(entry);
     const wait = entry.limits.rateLimit ? this.#bucket(usage, entry.limits.rateLimit, client, now).take(now) : 0;
     if (wait > 0) return { reason: "RateLimited", retryAfter: Math.max(1, Math.ceil(wait / 1_000)) };
-    if (usage.inFlight >= entry.limits.maxInFlightPerPod) return { reason: "TooManyInFlight" };
-    if (this.#options.backlog(entry.route) >= entry.limits.maxBacklog) return { reason: "BacklogFull" };
+    return this.#place(usage);
+  }
+
+  #place(usage: Usage): Turned | undefined {
+    const { route, limits } = usage.entry;
+    if (usage.inFlight >= limits.maxInFlightPerPod) return { reason: "TooManyInFlight" };
+    if (this.#options.backlog(route) >= limits.maxBacklog) return { reason: "BacklogFull" };
     usage.inFlight += 1;
     return undefined;
   }

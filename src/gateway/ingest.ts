@@ -94,6 +94,16 @@ export class Ingest implements Endings {
     removeRouteMeters(this.#options.metrics, namespace, name);
   }
 
+  /** See `InsideDoor.enter`. */
+  enterInside(route: PreparedRoute): Turned | undefined {
+    return this.#admission.enterInside(route);
+  }
+
+  /** See `InsideDoor.leave`. */
+  leaveInside(route: PreparedRoute): void {
+    this.#admission.release(route);
+  }
+
   /** Prepares a route's entry ahead of its first request. `undefined`, and one log line, when it cannot be used. */
   prepare(entry: RouteEntry): PreparedRoute | undefined {
     let prepared = this.#prepared.get(entry);

@@ -11,20 +11,15 @@ import type { RouteObservation } from "../routes/observations.ts";
 import type { RefusalReason } from "../verification/types.ts";
 import { addressSet } from "../lib/address-set.ts";
 import { answerConnectionErrors } from "./connection-errors.ts";
+import { CLAIM_TIMEOUT_MS, closeServer, SERVER_OPTIONS } from "./http-server.ts";
 import { Ingest } from "./ingest.ts";
+import type { InsideDoor } from "./inside-door.ts";
 import { FetchedMaterial, type MaterialSource } from "./material/material-source.ts";
 import { REFUSALS, type GatewayReason } from "./refusals.ts";
 import { requestTarget } from "./request-target.ts";
 import { sendRefusal } from "./respond.ts";
+import { ServedRoutes } from "./served-routes.ts";
 
-/** Largest header block, bytes. Larger ones are answered 431 by the parser. */
-const MAX_HEADER_BYTES = 16_384;
-const HEADERS_TIMEOUT_MS = 10_000;
-const REQUEST_TIMEOUT_MS = 30_000;
-/** Longer than the idle timeout of common load balancers (60 s), else they meet closed connections. */
-const KEEP_ALIVE_MS = 75_000;
-/** The answer must be out within 2.5 s of the claim, whatever the store does. */
-const CLAIM_TIMEOUT_MS = 2_400;
 /** A gateway whose clock is further off than this judges timestamps wrongly. */
 const MAX_CLOCK_OFFSET_MS = 30_000;
 
@@ -83,6 +78,8 @@ export interface Gateway {
    * @param pathAndQuery as received; default `request.url`, from which a mounting app has cut its own path
    */
   ingest(request: IncomingMessage, response: ServerResponse, entry: RouteEntry, pathAndQuery?: string): void;
+  /** The routes, for events that come from inside the cluster. */
+  readonly inside: InsideDoor;
   /** What was seen of the routes within the last minutes. */
   observations(): readonly RouteObservation[];
   /** For `/readyz`. */
@@ -104,13 +101,11 @@ export function createGateway(options: GatewayOptions): Gateway {
     ? { fetch: options.fetch, close: async () => undefined }
     : guardedFetch(options.egress);
   const ingest = new Ingest(ingestOptions(options, outgoing.fetch, () => draining));
-  const server = createServer({
-    maxHeaderSize: MAX_HEADER_BYTES,
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    connectionsCheckingInterval: 5_000,
-  });
+  const served = new ServedRoutes(
+    (entry) => ingest.prepare(entry),
+    (entry) => ingest.forget(entry),
+  );
+  const server = createServer(SERVER_OPTIONS);
   const seen = answerConnectionErrors(server);
   const front = frontOf(options, ingest);
   const take = (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) => {
@@ -127,7 +122,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   });
   return {
     server,
-    ...routesOf(ingest),
+    update: (entries) => served.update(entries),
+    change: (change) => served.change(change),
+    inside: insideOf(ingest, served),
     usable: (entry) => ingest.prepare(entry) !== undefined,
     ingest: (request, response, entry, pathAndQuery = request.url ?? "") =>
       ingest.handle(request, response, entry, { pathAndQuery, expectsContinue: false }),
@@ -173,28 +170,15 @@ function fetchedMaterial({ clock, logger, roots }: GatewayOptions, fetch: Fetch)
   return new FetchedMaterial({ fetch, clock, logger, ...(roots && { roots }) });
 }
 
-function routesOf(ingest: Ingest): Pick<Gateway, "update" | "change"> {
-  /** By route key. */
-  let served = new Map<string, RouteEntry>();
-  const prepareAll = (entries: readonly RouteEntry[]) => {
-    for (const entry of entries) ingest.prepare(entry);
-  };
+/** What the API listener sees of the routes. */
+function insideOf(ingest: Ingest, served: ServedRoutes): InsideDoor {
   return {
-    update: (entries) => {
-      const next = new Map(entries.map((entry) => [entry.route, entry]));
-      for (const [route, entry] of served) if (!next.has(route)) ingest.forget(entry);
-      served = next;
-      prepareAll(entries);
+    named: (namespace, name) => {
+      const entry = served.named(namespace, name);
+      return entry && (ingest.prepare(entry) ?? "unusable");
     },
-    change: ({ put, gone }) => {
-      const kept = new Set(put.map(({ route }) => route));
-      for (const entry of gone) {
-        if (kept.has(entry.route) || !served.delete(entry.route)) continue;
-        ingest.forget(entry);
-      }
-      for (const entry of put) served.set(entry.route, entry);
-      prepareAll(put);
-    },
+    enter: (route) => ingest.enterInside(route),
+    leave: (route) => ingest.leaveInside(route),
   };
 }
 
@@ -231,16 +215,4 @@ function readinessOf({ health, ready }: GatewayOptions, draining: boolean): Read
     ...further.problems,
   ];
   return { ok: problems.length === 0 && durable.ok && further.ok, problems };
-}
-
-/** Idle connections are closed at once, busy ones after their answer. */
-async function closeServer(server: Server, graceMs: number): Promise<void> {
-  if (!server.listening) return;
-  const closed = new Promise<void>((resolve) => {
-    server.close(() => resolve());
-  });
-  server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), graceMs);
-  await closed;
-  clearTimeout(timer);
 }

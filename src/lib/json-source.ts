@@ -12,7 +12,8 @@ export function parseJson(body: Buffer): Parsed {
   return text === undefined ? { ok: false } : parseText(text);
 }
 
-function parseText(text: string): Parsed {
+/** Parses a text as JSON (RFC 8259), without a byte order mark. */
+export function parseText(text: string): Parsed {
   try {
     return { ok: true, value: JSON.parse(text) };
   } catch {
