@@ -1,4 +1,4 @@
-import { formatDuration } from "../lib/duration.ts";
+import { formatDuration, parseDuration } from "../lib/duration.ts";
 import { DEFAULT_TOLERANCE_MS } from "../verification/config.ts";
 import type { DedupeSource, Preset, WithoutId } from "../verification/presets/preset.ts";
 import type {
@@ -140,9 +140,15 @@ function resolveDedupe({ dedupe, verification }: Spec, preset: Preset | undefine
     window,
     keyFrom: keyFrom ?? known.dedupe.map(sourceText),
     // A signature is as good as new for a moment only; an equal body comes back as long as the provider repeats it.
-    weakWindow: known.withoutId === "Body" ? window : (dedupe?.window ?? WEAK_WINDOW),
+    weakWindow: known.withoutId === "Body" ? window : (dedupe?.window ?? weakWindow(verification, preset)),
     withoutId: keyFrom === undefined ? known.withoutId : "Refuse",
   };
+}
+
+/** A request that is still good must still be known. */
+function weakWindow({ tolerance }: WebhookRouteVerification, preset: Preset | undefined): string {
+  const toleranceMs = tolerance === undefined ? (preset?.toleranceMs ?? 0) : parseDuration(tolerance);
+  return toleranceMs > parseDuration(WEAK_WINDOW) ? formatDuration(toleranceMs) : WEAK_WINDOW;
 }
 
 /** Two requests that carry the same token are not the same request. */

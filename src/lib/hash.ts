@@ -13,7 +13,7 @@ export function sha256Parts(parts: readonly (string | Buffer)[]): Buffer {
 }
 
 /** The first bytes of SHA-256. It comes as text, and is cut, before it becomes a Buffer: one made by the hash itself costs more than hashing a kilobyte. */
-export function sha256Head(bytes: Buffer, length: number): Buffer {
+export function sha256Head(bytes: Buffer | string, length: number): Buffer {
   return Buffer.from(hash("sha256", bytes, "binary").slice(0, length), "latin1");
 }
 

@@ -32,6 +32,8 @@ export function compileDedupe(
     disabled: sources.length === 0 && withoutId === "None",
     earlierWindows: earlierWindows(sources.length > 0 ? windowMs : weakWindowMs, published, now),
     withoutId,
+    ...(preset?.bodyExcept && { bodyExcept: preset.bodyExcept }),
+    ...(preset?.idWithBody === true && withoutId !== "Refuse" && { idWithBody: true }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { parseDuration } from "../lib/duration.ts";
 import type { RouteEntry } from "../routes/entry.ts";
 import { presets } from "../verification/presets/index.ts";
+import type { Preset } from "../verification/presets/preset.ts";
 import type { Queue } from "./queue.ts";
 import { queueRoute } from "./route.ts";
 
@@ -30,6 +31,9 @@ export interface IngestSettings {
   readonly rateLimit?: RateLimit | false;
 }
 
+type DedupeOfPreset = Pick<Preset, "dedupe" | "withoutId" | "bodyExcept" | "idWithBody">;
+
+const NO_PRESET: DedupeOfPreset = { dedupe: [], withoutId: "Signature" };
 const MIN_SECRET = 16;
 const WEEK_SECONDS = 604_800;
 const DEFAULT_BODY = "256kb";
@@ -42,7 +46,7 @@ const UNITS: Readonly<Record<string, number>> = { b: 1, kb: 1_024, mb: 1_048_576
  */
 export function serverRoute(queue: Queue, settings: IngestSettings): RouteEntry {
   const preset = presetOf(settings.provider);
-  const { dedupe: sources, withoutId } = preset ?? { dedupe: [], withoutId: "Signature" };
+  const { dedupe: sources, withoutId, bodyExcept, idWithBody }: DedupeOfPreset = preset ?? NO_PRESET;
   const windowMs = wholeNumber("dedupeTtlSeconds", settings.dedupeTtlSeconds ?? WEEK_SECONDS, 1, 400 * 86_400) * 1_000;
   return queueRoute(queue, {
     verification: preset
@@ -73,6 +77,8 @@ export function serverRoute(queue: Queue, settings: IngestSettings): RouteEntry 
       sources,
       disabled: false,
       withoutId,
+      ...(bodyExcept && { bodyExcept }),
+      ...(idWithBody === true && { idWithBody }),
     },
     limits: limitsOf(settings),
   });

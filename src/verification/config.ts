@@ -96,7 +96,7 @@ export interface JwtConfig {
   readonly prefix?: string;
   readonly prefixOptional?: boolean;
   readonly algorithm: "HS256" | "ES256" | "RS256";
-  /** Claim with the hex SHA-256 of the body. Absent: the body is not covered, and the token is good for one body only. */
+  /** Claim with the hex SHA-256 of the body. Absent: the body is not covered; a token with an id (`jti`) is good for one body only. */
   readonly bodyHashClaim?: string;
   /** Claim that must be there and holds the time: `iat` is held against the tolerance, `exp` against the clock. */
   readonly timeClaim: "iat" | "exp";

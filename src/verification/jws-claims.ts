@@ -11,14 +11,14 @@ type JwtClaims = Readonly<Record<string, unknown>>;
  * there (RFC 7519 §4.1.4, §4.1.5). Times are whole seconds.
  *
  * @param timeClaim must be there
- * @returns Unix ms of `iat`, if that is the claim that counts
+ * @returns Unix ms of `iat`, if that is the claim that counts, and until when the token is good (Infinity: tolerance 0 and no `exp`)
  */
 export function checkTimes(
   claims: JwtClaims,
   timeClaim: "iat" | "exp",
   now: number,
   toleranceMs: number,
-): { readonly signedAt: number | undefined } | Refusal {
+): { readonly signedAt: number | undefined; readonly goodUntil: number } | Refusal {
   const [iat, exp, nbf] = [secondsOf(claims, "iat"), secondsOf(claims, "exp"), secondsOf(claims, "nbf")];
   const counts = timeClaim === "iat" ? iat : exp;
   if (counts === undefined || counts === "malformed" || exp === "malformed" || nbf === "malformed") {
@@ -29,8 +29,11 @@ export function checkTimes(
   }
   const late = checkValidity(exp, nbf, now);
   if (late) return late;
-  if (timeClaim === "exp") return { signedAt: undefined };
-  return checkTimestamp(counts * 1_000, now, toleranceMs, "seconds") ?? { signedAt: counts * 1_000 };
+  const expiry = (exp ?? Infinity) * 1_000;
+  if (timeClaim === "exp") return { signedAt: undefined, goodUntil: expiry };
+  const signedAt = counts * 1_000;
+  const goodUntil = toleranceMs === 0 ? expiry : Math.min(expiry, signedAt + toleranceMs);
+  return checkTimestamp(signedAt, now, toleranceMs, "seconds") ?? { signedAt, goodUntil };
 }
 
 function checkValidity(exp = Infinity, nbf = -Infinity, now: number): Refusal | undefined {
@@ -47,6 +50,12 @@ function secondsOf(claims: JwtClaims, name: string): number | "malformed" | unde
   const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
   if (value === undefined) return undefined;
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : "malformed";
+}
+
+/** The id of a token (RFC 7519 §4.1.7), which no other token has; `undefined` when it has none. */
+export function tokenId(claims: JwtClaims): string | undefined {
+  const value = Object.hasOwn(claims, "jti") ? claims["jti"] : undefined;
+  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 /** Whether a claim holds the SHA-256 of the body in lower-case hex. Compared in constant time. */

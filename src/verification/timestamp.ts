@@ -78,6 +78,26 @@ export function checkTimestamp(
   return undefined;
 }
 
+/** Clocks of gateways and of Redis differ, and a timestamp in seconds is good for the whole of its last one. */
+const NONCE_SLACK_MS = 60_000;
+
+/** Nothing is remembered longer. */
+const MAX_NONCE_MS = 400 * 86_400_000;
+
+/**
+ * For how long a nonce must be remembered that was signed with this time: until no clock takes it any more.
+ *
+ * @param toleranceMs 0: for ever, which nothing can remember; the dedupe window must do
+ */
+export function nonceGoodFor(signedAt: number, now: number, toleranceMs: number): { readonly nonceGoodForMs?: number } {
+  return toleranceMs === 0 ? {} : nonceGoodUntil(signedAt + toleranceMs, now);
+}
+
+/** {@link nonceGoodFor} of what says itself until when it is good, Unix ms. */
+export function nonceGoodUntil(until: number, now: number): { readonly nonceGoodForMs: number } {
+  return { nonceGoodForMs: Math.min(Math.max(0, until - now) + NONCE_SLACK_MS, MAX_NONCE_MS) };
+}
+
 /** Writes Unix ms in the unit. */
 export function formatTimestamp(ms: number, unit: TimestampUnit): string {
   if (unit === "rfc3339") return new Date(ms).toISOString();

@@ -24,6 +24,7 @@ export const cloudflareStream: Preset = {
     { from: "json", pointer: "/uid", signed: true },
     { from: "json", pointer: "/status/state", signed: true },
   ],
+  idWithBody: true,
   withoutId: "Body",
   retryWindowMs: 3 * 86_400_000,
   ackBudgetMs: 10_000,

@@ -12,7 +12,7 @@ export const coinbaseCdp: Preset = {
   secrets: { signing: "shared", description: "the secret in the answer that created the subscription, as text" },
   toleranceMs: 300_000,
   dedupe: [{ from: "header", name: "x-event-id", signed: false }],
-  withoutId: "Body",
+  withoutId: "Signature",
   retryWindowMs: 8 * 86_400_000,
   ackBudgetMs: 10_000,
   ack: { status: 200 },

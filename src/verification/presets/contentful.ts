@@ -80,7 +80,7 @@ export const contentful: Preset = {
   },
   toleranceMs: 30_000,
   dedupe: [{ from: "header", name: "x-contentful-idempotency-key", signed: false }],
-  withoutId: "Body",
+  withoutId: "Signature",
   retryWindowMs: 3_600_000,
   ackBudgetMs: 30_000,
   ack: { status: 202 },

@@ -3,7 +3,7 @@ import type { Preset } from "./preset.ts";
 
 /**
  * monday.com: a JWT with HS256 in `Authorization`, good until its `exp`, 5 minutes after it was made. It says who sends, not what: the body is not
- * covered, hence a token is good for one body only.
+ * covered. Tokens have no id, and events of one second share one, so that a token cannot be held to one body.
  */
 export const monday: Preset = {
   name: "monday",
@@ -34,7 +34,7 @@ export const monday: Preset = {
   parameters: [],
   behaviour: {
     retries: "once a minute for 30 minutes, with a new token",
-    note: "the body is not signed: a token that was seen is refused with any other body; webhooks made by the API without an app have no token, and are refused",
+    note: "the body is not signed: whoever sees a token can send any body with it for 5 minutes, so fetch from monday.com what matters; webhooks made by the API without an app have no token, and are refused",
   },
   sample: {
     body: '{"event":{"type":"create_pulse","triggerUuid":"$id","boardId":1,"pulseId":1,"pulseName":"sample"}}',

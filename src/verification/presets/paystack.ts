@@ -1,6 +1,6 @@
 import type { Preset } from "./preset.ts";
 
-/** Paystack: HMAC-SHA512 over the body in hex, keyed with the account's secret key. */
+/** Paystack: HMAC-SHA512 over the body in hex, keyed with the account's secret key. The id is the payment's, transfer's or dispute's, which may have one event twice. */
 export const paystack: Preset = {
   name: "paystack",
   title: "Paystack",
@@ -19,6 +19,7 @@ export const paystack: Preset = {
     { from: "json", pointer: "/event", signed: true },
     { from: "json", pointer: "/data/id", signed: true },
   ],
+  idWithBody: true,
   withoutId: "Signature",
   retryWindowMs: 3 * 86_400_000,
   ackBudgetMs: 30_000,

@@ -27,7 +27,8 @@ function verificationKey(parameters: Readonly<Record<string, string>>, kid: stri
 
 /**
  * Plaid: a JWT with ES256 that holds the SHA-256 of the body and the time, good for 5 minutes. The key comes from Plaid's API by its `kid`; one with
- * `expired_at` is not used any more. Bodies have no id, and each attempt is signed anew.
+ * `expired_at` is not used any more. Bodies have neither id nor time, so that two events may have one body (SYNC_UPDATES_AVAILABLE of an Item), and each
+ * attempt is signed anew: nothing tells a repetition from the next event.
  */
 export const plaid: Preset = {
   name: "plaid",
@@ -47,7 +48,7 @@ export const plaid: Preset = {
   },
   toleranceMs: 300_000,
   dedupe: [],
-  withoutId: "Body",
+  withoutId: "None",
   retryWindowMs: 86_400_000,
   ackBudgetMs: 10_000,
   ack: { status: 200 },
@@ -71,7 +72,7 @@ export const plaid: Preset = {
   ],
   behaviour: {
     retries: "for 24 hours: after 30 seconds, then four times later each time; each time signed anew",
-    note: "the first event under a new key waits until the key is fetched from Plaid",
+    note: "events have no id and their bodies repeat, so a repetition is a new event: make what you do idempotent; the first event under a new key waits until the key is fetched from Plaid",
   },
   sample: {
     body: '{\n  "environment": "sandbox",\n  "item_id": "$id",\n  "webhook_code": "SYNC_UPDATES_AVAILABLE",\n  "webhook_type": "TRANSACTIONS"\n}',

@@ -54,10 +54,12 @@ export interface Preset {
   /** Parts of the event's id, together. Empty: it has none. */
   readonly dedupe: readonly DedupeSource[];
   /**
-   * JSON pointers of what differs between attempts of one event (the time or signature of the attempt) in a body to which an unsigned id, or `Body`, is bound:
-   * left out there. Absent: the bytes of the body count.
+   * JSON pointers of what differs between attempts of one event (the time or signature of the attempt) in a body to which an id or the weak key is bound: left
+   * out there. An empty pointer leaves all of it out, where the signature alone says which event it is. Absent: the bytes of the body count.
    */
   readonly bodyExcept?: readonly string[];
+  /** The id is one of a thing and not of an event (a payment, a video), so that another body under it is another event: it is bound to the body though it is signed. */
+  readonly idWithBody?: boolean;
   /** What counts when there is no id, or this delivery lacks it. */
   readonly withoutId: WithoutId;
   /** Longest time over which the provider may repeat a delivery, ms: the default dedupe window. */

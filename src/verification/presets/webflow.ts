@@ -20,7 +20,7 @@ export const webflow: Preset = {
   },
   toleranceMs: 300_000,
   dedupe: [],
-  withoutId: "Body",
+  withoutId: "Signature",
   retryWindowMs: 3_600_000,
   ackBudgetMs: 10_000,
   ack: { status: 200 },

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { HmacKey } from "../../lib/hmac.ts";
 import { DEFAULT_TOLERANCE_MS, type JwtConfig, type VerifierOptions } from "../config.ts";
-import { checkTimes, coversBody } from "../jws-claims.ts";
+import { checkTimes, coversBody, tokenId } from "../jws-claims.ts";
 import { fitsJws, type JwsKey, jwsKeyOf, verifyJws } from "../jws-algorithms.ts";
 import { type Jws, jwsSigningInput, parseJws } from "../jws.ts";
 import { keyRingCache, type PreparedKey, usableAt } from "../keys.ts";
@@ -9,6 +9,7 @@ import type { Material, MaterialRequest } from "../material.ts";
 import { NO_USABLE_KEY, refuse, type Refusal, singleHeader } from "../refusal.ts";
 import { cannotSign } from "../signer.ts";
 import type { SignedParts, SignedRequest, SignInput, Verdict, VerificationKey, Verifier } from "../types.ts";
+import { nonceGoodUntil } from "../timestamp.ts";
 import type { SchemeKind } from "./scheme-kind.ts";
 
 /** How long a token that we make is good, seconds. */
@@ -54,13 +55,15 @@ function jwtScheme(config: JwtConfig, options: VerifierOptions): Verifier {
       return refuse("SignatureMismatch", `${bodyHashClaim} in ${header} is not the SHA-256 of the raw body`);
     }
     // Of an ES256 signature anybody can make a second one that is valid as well, so what is signed stands for it.
+    // Tokens of one second are equal where the sender gives them no id, and then one of them says nothing of the next body.
+    const jti = bodyHashClaim === undefined ? tokenId(jws.claims) : undefined;
     const digest = hash("sha256", jws.signingInput, "base64url");
     return {
       ok: true,
       key,
       signature: digest,
       ...(times.signedAt !== undefined && { signedAt: times.signedAt }),
-      ...(bodyHashClaim === undefined && { nonce: digest }),
+      ...(jti !== undefined && { nonce: jti, ...nonceGoodUntil(times.goodUntil, now) }),
     };
   }
 

@@ -12,7 +12,7 @@ export const hook0: Preset = {
   secrets: { signing: "shared", description: "the secret of the subscription, a UUID, as text" },
   toleranceMs: 300_000,
   dedupe: [{ from: "header", name: "x-event-id", signed: false }],
-  withoutId: "Body",
+  withoutId: "Signature",
   retryWindowMs: 8 * 86_400_000,
   ackBudgetMs: 15_000,
   ack: { status: 202 },

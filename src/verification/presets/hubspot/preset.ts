@@ -47,6 +47,8 @@ export const hubspot: Preset = {
     timestamp: { header: "x-hubspot-request-timestamp", unit: "milliseconds" },
   },
   toleranceMs: 300_000,
+  // A body of a workflow may be that of the run before; the signed time, in milliseconds, is another.
+  withoutId: "Signature",
   behaviour: { retries: "up to 10 times within 24 hours, each time signed anew", note: BATCH_NOTE },
 };
 
@@ -71,7 +73,10 @@ export const hubspotV1: Preset = {
   },
 };
 
-/** HubSpot, signature v2: SHA-256 over client secret, method, URL and body, which is no HMAC. For workflow actions and CRM cards. */
+/**
+ * HubSpot, signature v2: SHA-256 over client secret, method, URL and body, which is no HMAC. For workflow actions and CRM cards, whose bodies are the same
+ * whenever a workflow runs again for an object that did not change.
+ */
 export const hubspotV2: Preset = {
   ...COMMON,
   name: "hubspot-v2",
@@ -86,8 +91,9 @@ export const hubspotV2: Preset = {
     signedContent: "{method}{url}{body}",
   },
   toleranceMs: 0,
+  withoutId: "None",
   behaviour: {
     retries: "up to 10 times within 24 hours",
-    note: `an old scheme without a timestamp: prefer hubspot; ${BATCH_NOTE}`,
+    note: `an old scheme without a timestamp: prefer hubspot; what comes without an id, as lists and the bodies of workflows do, is new each time, also when it is repeated`,
   },
 };

@@ -3,7 +3,8 @@ import { mailgunScheme } from "./scheme.ts";
 
 /**
  * Mailgun: the signature stands in the body and covers a timestamp and a token, not the event. Mailgun's examples take a timestamp of 15 seconds at most
- * and advise to remember tokens, so an attempt has its own. 200 is the only success.
+ * and advise to remember tokens. Whether a repetition has a token of its own is not documented: the old one is good until the last repetition has come. 200 is
+ * the only success.
  */
 export const mailgun: Preset = {
   name: "mailgun",
@@ -19,10 +20,11 @@ export const mailgun: Preset = {
     signing: "shared",
     description: "the HTTP webhook signing key of the account, or of the one it belongs to (Send, Sending, Webhooks)",
   },
-  toleranceMs: 300_000,
+  toleranceMs: 8 * 3_600_000,
   dedupe: [{ from: "json", pointer: "/event-data/id", signed: false }],
+  bodyExcept: ["/signature"],
   withoutId: "Signature",
-  retryWindowMs: 8 * 3_600_000,
+  retryWindowMs: 9 * 3_600_000,
   ackBudgetMs: 10_000,
   ack: { status: 200 },
   payload: { format: "JSON", requiredFields: [], eventTypeFrom: "json:/event-data/event" },

@@ -6,7 +6,7 @@ import { decodeDigest, encodeDigest } from "../../encoding.ts";
 import { keyRingCache, usableAt } from "../../keys.ts";
 import { NO_USABLE_KEY, refuse, type Refusal } from "../../refusal.ts";
 import { objectToSign, signerOf } from "../../signer.ts";
-import { checkTimestamp, formatTimestamp, hasUsualLength, parseTimestamp } from "../../timestamp.ts";
+import { checkTimestamp, formatTimestamp, hasUsualLength, nonceGoodFor, parseTimestamp } from "../../timestamp.ts";
 import type { SignedRequest, Verifier } from "../../types.ts";
 
 const SHA256_BYTES = 32;
@@ -41,7 +41,8 @@ export function mailgunScheme({ toleranceMs = DEFAULT_TOLERANCE_MS }: VerifierOp
       for (const { key, material } of usable) {
         const digest = material.digest([nonce]);
         if (!signatures.some((one) => equals(one, digest))) continue;
-        return { ok: true, key, signedAt, signature: encodeDigest(digest, "hex"), nonce };
+        const signature = encodeDigest(digest, "hex");
+        return { ok: true, key, signedAt, signature, nonce, ...nonceGoodFor(signedAt, now, toleranceMs) };
       }
       return refuse("SignatureMismatch", `signature.signature of the body matches none of ${usable.length} key(s)`);
     },

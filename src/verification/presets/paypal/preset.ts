@@ -3,7 +3,7 @@ import { paypalScheme } from "./scheme.ts";
 
 /**
  * PayPal: RSA-SHA256 over transmission id, time, webhook id and the body's CRC-32, under a certificate on a host of PayPal. A webhook's id is no secret,
- * but binds the signature to this route.
+ * but binds the signature to this route. A transmission is taken for 4 days, longer than PayPal repeats it, and remembered as long.
  */
 export const paypal: Preset = {
   name: "paypal",
@@ -19,10 +19,10 @@ export const paypal: Preset = {
     signing: "none",
     description: "nothing: PayPal signs with a certificate, and the webhook's id is a parameter",
   },
-  toleranceMs: 0,
+  toleranceMs: 4 * 86_400_000,
   dedupe: [{ from: "json", pointer: "/id", signed: false }],
   withoutId: "Signature",
-  retryWindowMs: 3 * 86_400_000,
+  retryWindowMs: 5 * 86_400_000,
   ackBudgetMs: 10_000,
   ack: { status: 200 },
   payload: { format: "JSON", requiredFields: [], eventTypeFrom: "json:/event_type" },

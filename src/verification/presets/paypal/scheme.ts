@@ -5,7 +5,7 @@ import { decodeBytes, encodeDigest } from "../../encoding.ts";
 import { checkMaterial } from "../../material-check.ts";
 import type { MaterialRequest } from "../../material.ts";
 import { refuse, singleHeader, type Refusal } from "../../refusal.ts";
-import { checkTimestamp, parseTimestamp } from "../../timestamp.ts";
+import { checkTimestamp, nonceGoodFor, parseTimestamp } from "../../timestamp.ts";
 import type { SignedRequest, Verifier } from "../../types.ts";
 
 /** 16,384 bits, more than any certificate has. */
@@ -72,7 +72,14 @@ export function paypalScheme({ parameters = {}, toleranceMs = DEFAULT_TOLERANCE_
           `${HEADERS.signature} does not match: the raw body or verification.parameters.webhookId differs from what PayPal signed`,
         );
       }
-      return { ok: true, key: undefined, signedAt, signature: encodeDigest(signature, "base64"), nonce: id };
+      return {
+        ok: true,
+        key: undefined,
+        signedAt,
+        signature: encodeDigest(signature, "base64"),
+        nonce: id,
+        ...nonceGoodFor(signedAt, now, toleranceMs),
+      };
     },
     sign() {
       throw new VerificationConfigError(
