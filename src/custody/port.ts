@@ -1,6 +1,6 @@
 import type { Secret } from "../lib/secret.ts";
 import type { ProviderIdMatch, ProviderIdQuery } from "./provider-id.ts";
-import type { GateConfig, GateOutcome, GateTransition } from "./gate.ts";
+import type { GateConfig, GateOutcome, Gates, GateTransition } from "./gate.ts";
 
 /**
  * The custody port: what the rest of Davit knows of the store that holds events. `redis/` is its one implementation today;
@@ -279,7 +279,9 @@ export type CopyState =
   | "dead"
   | "cancelled"
   | "ignored"
-  | "expired";
+  | "expired"
+  /** A dead letter that an operator took away; for 24 h it can be restored. */
+  | "discarded";
 
 export interface CopyView {
   readonly destination: string;
@@ -327,7 +329,7 @@ export interface Backlog {
 }
 
 /** The operator's side. */
-export interface Ledger {
+export interface Ledger extends Gates {
   event(id: string): Promise<EventView | undefined>;
   /** Newest first. */
   events(route: string, limit: number): Promise<readonly EventView[]>;

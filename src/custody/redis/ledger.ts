@@ -151,7 +151,8 @@ function lastError(last: AttemptRecord): string {
   return last.status === undefined ? (last.reason ?? "unknown") : `status ${last.status}`;
 }
 
-function failureContext(attempts: readonly AttemptRecord[]): DeadLetter["failureContext"] {
+/** Why the copy with these attempts is dead. */
+export function failureContext(attempts: readonly AttemptRecord[]): DeadLetter["failureContext"] {
   const last = attempts.at(-1);
   if (last === undefined) return { attempts: 0, lastError: "unknown" };
   const { status, response } = last;
@@ -163,7 +164,8 @@ function failureContext(attempts: readonly AttemptRecord[]): DeadLetter["failure
   };
 }
 
-function eventView(id: string, fields: Readonly<Record<string, Buffer>>): EventView {
+/** A record's fields as a view. Throws like `parseMeta`. */
+export function eventView(id: string, fields: Readonly<Record<string, Buffer>>): EventView {
   const text = (name: string) => fields[name]?.toString() ?? "";
   const meta = parseMeta(text("m"));
   return {

@@ -51,7 +51,15 @@ const STATES: Readonly<Record<string, CopyState>> = {
   C: "cancelled",
   E: "expired",
   I: "ignored",
+  G: "discarded",
 };
+
+/** Letters under which copies of a state are kept. */
+export function stateLetters(state: CopyState): string {
+  return Object.keys(STATES)
+    .filter((letter) => STATES[letter] === state)
+    .join("");
+}
 
 /** Reads a copy's state; the layout is in `lua/lib.lua`. */
 export function parseCopy(text: string): {

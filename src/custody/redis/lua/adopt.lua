@@ -6,7 +6,9 @@ if not shelved_since(from) then return { -1 } end
 local target, shelving = P .. 'route:' .. to, shelved_since(to)
 local sequence = tonumber(call('HGET', P .. 'route:' .. from, 'seq') or '0')
 call('SADD', P .. 'routes', to)
-call('HSET', target, 'seq', int(math.max(tonumber(call('HGET', target, 'seq') or '0'), sequence)))
+sequence = int(math.max(tonumber(call('HGET', target, 'seq') or '0'), sequence))
+call('HSET', target, 'seq', sequence)
+if ARGV[4] == '' then call('HSET', target, 'gone', sequence) end   -- consumers that page by sequence have passed what comes: they must list anew
 if not call('ZSCORE', P .. 'exp', 'r:' .. to) then look_later('r:' .. to, now, now) end
 
 local function renamed(d) return string.sub(d, 1, #from + 1) == from .. '/' and to .. string.sub(d, #from + 1) or d end

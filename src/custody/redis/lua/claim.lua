@@ -24,6 +24,7 @@ for p, n in pairs(wanted) do
   if not last then call('SADD', P .. 'routes', policies[p].route) end
   local first = math.max((tonumber(last) or 0) + 1, now * 4096)
   call('HSET', key, 'seq', int(first + n - 1))
+  if not last then call('HSET', key, 'born', int(first - 1)) end   -- what the route had under an earlier life is not known
   next_sequence[p] = first
   local look = 'r:' .. policies[p].route
   if not call('ZSCORE', P .. 'exp', look) then look_later(look, now + policies[p].deliveredMs, now) end

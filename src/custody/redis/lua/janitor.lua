@@ -1,6 +1,7 @@
 -- janitor: one short call under a lock; level, not edge: it rewrites whatever ticket is missing and removes what retention says.
 -- ARGV: token of the caller, lock ms, policies of the routes it knows (JSON object by route), the route whose own workers call or ''.
--- Returns { 1 when there is more, three values for each ticket that is needed: destination, generation, the route whose workers serve it or '' },
+-- Returns { 1 when there is more, three values for each ticket that is needed: destination, generation, the route whose workers serve it or '',
+-- 1 when a replay waits to be advanced, two values for each route of what operators did since the last call: "replayed" or "discarded" and its key, count },
 -- or {} when another process holds the lock.
 call('ZREM', P .. 'busy', '')
 local now = now_ms()
@@ -46,15 +47,43 @@ local function look_at_route(member, route)
   look_later(member, math.max(at, now + FRESH_MS), now)
 end
 
+-- What an operator cancelled or discarded was not settled by `turn`: its mark counts its window from now on, and its body may go.
+local function settle_record(id, meta, policy, kept)
+  local value = meta.mode == 'm' and call('HGET', P .. 'live', meta.mark)
+  if value and string.sub(value, 1, 26) == id then
+    mark_seen(id, meta, policy, now)
+    call('HDEL', P .. 'live', meta.mark)
+  end
+  if not kept and not policy.keepBodies then call('HDEL', P .. 'e:' .. id, 'b') end
+end
+
+local tally = P .. 'tally'   -- what operators did, until a process has counted it
+-- A discarded copy whose time to be restored is over. Its record stays as long as one that was delivered, so that lists have no gap.
+local function empty_bin(member)
+  local id, d = string.match(member, '^b:([^|]+)|(.*)$')
+  call('ZREM', P .. 'exp', member)
+  call('ZREM', P .. 'bin', id .. '|' .. d)
+  local v = read_record(id, 'm', 'c:' .. d)
+  local meta, copy = read_meta(v[1] or nil), read_copy(v[2] or nil)
+  if not meta or not copy or copy.state ~= 'G' or copy.token ~= 'bin' then return end
+  copy.token = '-'
+  call('HSET', P .. 'e:' .. id, 'c:' .. d, write_copy(copy))
+  for n = math.max(1, copy.attempt - MAX_LOG), tonumber(copy.attempt) do call('HDEL', P .. 'e:' .. id, 'a:' .. d .. ':' .. int(n)) end
+  call('HINCRBY', tally, 'discarded ' .. meta.route, 1)
+  call('ZADD', P .. 'exp', int(now), id)
+end
+
 local function look_at_record(id)
   local meta, odd = meta_of(id)
   if odd then return look_later(id, math.huge, now) end
   if not meta then return call('ZREM', P .. 'exp', id) end
   local policy = policies[meta.route]
   if not policy then return call('ZADD', P .. 'exp', int(now + 3600000), id) end
-  local live, dead, kept, since = survey(id, meta)
+  local live, dead, kept, since, binned = survey(id, meta)
   if live then return call('ZREM', P .. 'exp', id) end
-  local due = (dead or kept) and since + policy.deadLettersMs or meta.at + policy.deliveredMs
+  if not dead and not binned then settle_record(id, meta, policy, kept) end
+  local due = meta.at + policy.deliveredMs
+  if dead or kept then due = since + math.max(policy.deadLettersMs, binned and BIN_MS or 0) end
   if due > now then return look_later(id, due, now) end
   remove_record(id, meta, dead or kept)
   call('ZREM', P .. 'exp', id)
@@ -63,7 +92,11 @@ end
 local looks = call('ZRANGEBYSCORE', P .. 'exp', '-inf', int(now), 'LIMIT', 0, PAGE)
 for _, member in ipairs(looks) do
   local route = string.match(member, '^r:(%x+)$')
-  if route then look_at_route(member, route) else look_at_record(member) end
+  if route then look_at_route(member, route)
+  elseif string.sub(member, 1, 2) == 'b:' then empty_bin(member)
+  else look_at_record(member) end
 end
 flush()
-return { (#looked_at == PAGE or #looks == PAGE) and 1 or 0, tickets }
+local counts = call('HGETALL', tally)
+if #counts > 0 then call('DEL', tally) end
+return { (#looked_at == PAGE or #looks == PAGE) and 1 or 0, tickets, call('EXISTS', P .. 'replaying'), counts }

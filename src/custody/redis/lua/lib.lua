@@ -10,6 +10,7 @@ local HELD_MS = 3000        -- a destination that is being drained is looked at 
 local FRESH_MS = 1000       -- … and one that just got work after this
 local LOOK_MS = 86400000    -- what is kept for long is looked at this often: its route's retention may have been edited
 local READER = 1            -- newest records this code reads
+local BIN_MS = 86400000     -- what is discarded can be restored for this long
 local UNREADABLE_MS = 60000 -- a record that only a newer Davit may read is looked at again after this
 
 local function now_ms()
@@ -20,7 +21,7 @@ end
 local function int(n) return string.format('%.0f', n) end
 
 -- Writes that many entries of a call have in common are collected and made by one command a key: most of a script's time goes into calling commands.
-local batches, order, removals = {}, {}, {}
+local batches, order, removals, gone = {}, {}, {}, {}
 local function batch(command, key)
   local name = command .. key
   local list = batches[name]
@@ -34,16 +35,22 @@ end
 
 -- Makes the collected writes, in the order in which their keys came up.
 local function flush()
-  for route, n in pairs(removals) do call('HINCRBY', P .. 'route:' .. route, 'removed', n) end
+  for route, n in pairs(removals) do
+    local key = P .. 'route:' .. route
+    call('HINCRBY', key, 'removed', n)
+    -- The highest sequence that is kept no more: a consumer that has seen less must learn of the gap.
+    if gone[route] > tonumber(call('HGET', key, 'gone') or '0') then call('HSET', key, 'gone', int(gone[route])) end
+  end
   for _, list in ipairs(order) do
     for from = 1, #list, 1000 do call(list.command, list.key, unpack(list, from, math.min(from + 999, #list))) end
   end
-  batches, order, removals = {}, {}, {}
+  batches, order, removals, gone = {}, {}, {}, {}
 end
 
 -- A copy is one string: state fence attempt base unknown first since due revived token. Its parts stay text until somebody reckons with them:
 -- Lua's number formatting costs more than the commands around it.
---   state   W waiting, R replayed (waits in `late`), A active, L delayed, S shelved; D delivered, X dead, C cancelled, I ignored, E expired
+--   state   W waiting, R replayed (waits in `late`), A active, L delayed, S shelved; D delivered, X dead, C cancelled, I ignored, E expired, G discarded
+--           (token `bin` while it can be restored; due is then its time of death)
 --   fence   grows with each take      attempt  counted attempts     base  attempts before the last revival
 --   unknown attempts in a row whose worker was lost                 first start of the budget, moved on by time spent in a lane
 --   since   when it came into this state   due  of a delayed one    revived  time of the last revival   token  holder or -
@@ -86,23 +93,29 @@ end
 
 local LIVE = { W = true, R = true, A = true, L = true, S = true }
 
--- The states of all copies: any live, any dead, any kept for its body's sake.
+-- Whether a final copy keeps its record's body, though it is not dead.
+local function keeps_body(copy) return copy.state == 'C' or copy.state == 'E' or (copy.state == 'G' and copy.token == 'bin') end
+
+-- The states of all copies: any live, any dead, any kept for its body's sake; when the last of them changed; whether one can be restored.
 local function survey(id, meta)
   local fields = {}
   for d in string.gmatch(meta.destinations, '%S+') do fields[#fields + 1] = 'c:' .. d end
-  local live, dead, kept, since = false, false, false, 0
+  local live, dead, kept, since, binned = false, false, false, 0, false
   if #fields > 0 then
     for _, text in ipairs(call('HMGET', P .. 'e:' .. id, unpack(fields))) do
       local c = read_copy(text or nil)
       if c then
         if LIVE[c.state] then live = true
         elseif c.state == 'X' then dead = true
-        elseif c.state == 'C' or c.state == 'E' then kept = true end
+        elseif keeps_body(c) then
+          kept = true
+          binned = binned or c.state == 'G'
+        end
         since = math.max(since, tonumber(c.since))
       end
     end
   end
-  return live, dead, kept, since
+  return live, dead, kept, since, binned
 end
 
 -- Retention: a record, or a route as `r:<route>`, is looked at when its time comes.
@@ -126,6 +139,7 @@ local function remove_record(id, meta, unsettled)
   local log = batch('ZREM', P .. 'log:' .. meta.route)
   log[#log + 1] = id
   removals[meta.route] = (removals[meta.route] or 0) + 1
+  gone[meta.route] = math.max(gone[meta.route] or 0, tonumber(meta.sequence))
 end
 
 -- Removes what is due of a route's log, oldest first, at most `budget` records. One that cannot go yet (live or dead) is passed for good, one a call:
@@ -240,7 +254,7 @@ end
 
 -- Says that a destination has (more) work. A held one's holder listens; for another one any worker writes the ticket.
 local function announce(destination, slot, now)
-  local g = call('HMGET', P .. 'gate:' .. destination, 'g', 'run')
+  local g = call('HMGET', P .. 'gate:' .. destination, 'g', 'run', 'st')
   local generation = g[1] or '0'
   local held = g[2] == generation and '1' or '0'
   call('ZADD', P .. 'busy', held == '1' and 'NX' or 'LT', int(now + FRESH_MS), destination)
