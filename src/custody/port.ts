@@ -43,7 +43,7 @@ export interface Nonce {
   readonly key: Buffer;
   /** First 16 bytes of SHA-256(body). */
   readonly bodyHash: Buffer;
-  /** How long it is kept at least, ms. An edit of the policy's window is borne as for marks. */
+  /** How long after this receipt it is known, ms. It is found again whatever the window of another request or policy is; the one that ends last counts. */
   readonly windowMs: number;
 }
 

@@ -23,7 +23,7 @@ export function newEvent(
     id,
     policy: mark?.weak ? route.weakPolicy : route.policy,
     mark,
-    ...(verdict.nonce !== undefined && { nonce: nonceOf(verdict.nonce, route.policy, view.body) }),
+    ...(hasNonce(verdict) && { nonce: nonceOf(verdict, route.policy, view.body) }),
     headers: headersOf(exchange, verdict, identity),
     body: view.body,
     seq: route.entry.seq,
@@ -50,7 +50,20 @@ function isPlain(id: string | undefined): id is string {
   return id !== undefined && /^[\x21-\x7e][\x20-\x7e]*$/.test(id);
 }
 
-/** Kept for the window of an id, also where this event has none. */
-function nonceOf(nonce: string, { route, windowMs }: NewEvent["policy"], body: Buffer): Nonce {
-  return { key: markKey([route, "nonce", nonce]), bodyHash: sha256Head(body, 16), windowMs };
+function hasNonce(verdict: Accepted): verdict is Accepted & { readonly nonce: string } {
+  return verdict.nonce !== undefined;
+}
+
+/** Where a scheme does not say for how long a nonce is good, it is remembered as long as ids are by default, whatever window the route has. */
+const NONCE_MS = 72 * 3_600_000;
+
+/** Kept as long as its request would verify again, and as an id is: a short dedupe window must not let a signature be used for another body. */
+function nonceOf(
+  { nonce, nonceGoodForMs = NONCE_MS }: Accepted & { readonly nonce: string },
+  policy: NewEvent["policy"],
+  body: Buffer,
+): Nonce {
+  const { route, windowMs, earlierWindows } = policy;
+  const longest = Math.max(nonceGoodForMs, windowMs, ...earlierWindows.map((earlier) => earlier.windowMs));
+  return { key: markKey([route, "nonce", nonce]), bodyHash: sha256Head(body, 16), windowMs: Math.ceil(longest) };
 }

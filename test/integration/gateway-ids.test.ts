@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { SECRET } from "../../src/gateway/testing.ts";
 import { providerIdHash, providerIdQuery } from "../../src/routes/delivery-id.ts";
@@ -53,6 +54,38 @@ describe("a signature that does not cover the body", () => {
     const refused = await sendTo(running, other);
     expect([refused.status, refused.text]).toEqual([401, expect.stringContaining("SignatureReused")]);
     expect(await running.ledger.events(ROUTE, 10)).toHaveLength(1);
+  });
+
+  const DAY = 86_400_000;
+  const dedupe = (changes: Partial<RouteEntry["dedupe"]>) => {
+    const { dedupe: own } = providerRoute("mailgun");
+    return { dedupe: { ...own, ...changes } };
+  };
+
+  test("is remembered as long as it is good, however short the route's windows are", async () => {
+    await serve("mailgun", dedupe({ windowMs: 100, weakWindowMs: 100 }));
+    const first = mailgun(token, { id: "ev-1", event: "delivered" });
+    expect((await sendTo(running, first)).status).toBe(200);
+    await sleep(300);
+    const others = ["opened", "clicked"].map((event) => first.body.replace("delivered", event));
+    const answers = await Promise.all(
+      [...others, others[0]?.replace("id", "no")].map((body) => sendTo(running, { ...first, body: body ?? "" })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401]);
+  });
+
+  test.each([
+    ["longer", { windowMs: 7 * DAY, earlierWindows: [{ windowMs: DAY, until: Date.now() + DAY }] }],
+    ["shorter", { windowMs: DAY, earlierWindows: [] }],
+  ])("is known after the route's window was made %s, also where the other body has no id", async (_how, edited) => {
+    await serve("mailgun", dedupe({ windowMs: 3 * DAY }));
+    const first = mailgun(token, { id: "ev-1", event: "delivered" });
+    await sendTo(running, first);
+    await running.close();
+    await serve("mailgun", dedupe(edited));
+    const others = [first.body.replace("ev-1", "ev-2"), first.body.replace('"id"', '"no"')];
+    const answers = await Promise.all(others.map((body) => sendTo(running, { ...first, body })));
+    expect(answers.map(({ status }) => status)).toEqual([401, 401]);
   });
 
   test("is good for one of many bodies that come at once", async () => {

@@ -34,23 +34,22 @@ local function in_window(value, window)
   return value and tonumber(string.match(value, ' (%d+) ')) > now - window and value or nil
 end
 
--- The buckets in which a mark (`seen`) or a nonce of this policy may lie, looked up once a call: this call's own marks are in `fresh` until its end. The edited window reaches
--- back through buckets of the earlier size; those expire after two windows, so three are all there can be.
-local function buckets_of(policy, kind, own)
-  policy.buckets = policy.buckets or {}
-  if policy.buckets[kind] then return policy.buckets[kind] end
+-- The buckets in which a mark of this policy may lie, looked up once a call: this call's own marks are in `fresh` until its end. The edited window reaches back
+-- through buckets of the earlier size; those expire after two windows, so three are all there can be.
+local function buckets_of(policy)
+  if policy.buckets then return policy.buckets end
   local keys = {}
   local function add(window, depth)
     for back = 0, depth do
-      local key = P .. kind .. ':' .. int(window) .. ':' .. int(math.floor(now / window) - back)
+      local key = P .. 'seen:' .. int(window) .. ':' .. int(math.floor(now / window) - back)
       if call('EXISTS', key) == 1 then keys[#keys + 1] = key end
     end
   end
-  add(own, 1)
+  add(policy.windowMs, 1)
   for _, earlier in ipairs(policy.earlierWindows) do
     if earlier['until'] > now then add(earlier.windowMs, 2) end
   end
-  policy.buckets[kind] = keys
+  policy.buckets = keys
   return keys
 end
 
@@ -58,27 +57,21 @@ local fresh = {}   -- marks of this call: they are written at its end
 local function find_mark(field, policy)
   local value = fresh[field] or call('HGET', P .. 'live', field)
   if value then return value end
-  for _, key in ipairs(buckets_of(policy, 'seen', policy.windowMs)) do
+  for _, key in ipairs(buckets_of(policy)) do
     local found = in_window(call('HGET', key, field), policy.windowMs)
     if found then return found end
   end
 end
 
--- A nonce is good for one body. It lies in `nonce:<window>:<number>` as body hash and time, in the bucket of the window in which it came first.
+-- A nonce is good for one body. It lies in `nonce:<nonce>` as that body's hash. A key of its own, since each is good for another time: it must be found again
+-- whatever the route's window is by then, and whatever time the request says that bears it.
 local used, nonces = {}, {}
-local function is_reused(e, policy)
+local function is_reused(e)
   local nonce, hash, window = string.match(e.nonce, '^ (%S+) (%S+) (%d+)$')
-  window = tonumber(window)
-  local value = used[nonce]
-  if not value then
-    for _, key in ipairs(buckets_of(policy, 'nonce', window)) do
-      value = in_window(call('HGET', key, nonce), window)
-      if value then break end
-    end
-  end
-  if value then return string.match(value, '^%S+') ~= hash end
-  used[nonce] = hash .. ' ' .. stamp .. ' '
-  nonces[#nonces + 1] = { nonce, window }
+  local known = used[nonce] or call('GET', P .. 'nonce:' .. nonce)
+  if known and known ~= hash then return true end
+  used[nonce] = hash
+  nonces[#nonces + 1] = { nonce, tonumber(window) }
   return false
 end
 
@@ -163,7 +156,7 @@ end
 
 for k, e in ipairs(events) do
   local policy, mark, known = policies[e.p], e.mark, nil
-  local reused = e.nonce and is_reused(e, policy)
+  local reused = e.nonce and is_reused(e)
   if reused then known = e.id
   elseif e.mode == '-' then
     known = (fresh[e.id] or call('ZSCORE', P .. 'log:' .. policy.route, e.id)) and e.id or nil
@@ -185,10 +178,8 @@ flush()
 if #marks > 0 then call('HSET', P .. 'live', unpack(marks)) end
 for _, m in ipairs(seen) do mark_seen(m[1], m[2], m[3], now) end
 for _, n in ipairs(nonces) do
-  local number = math.floor(now / n[2])
-  local key = P .. 'nonce:' .. int(n[2]) .. ':' .. int(number)
-  call('HSET', key, n[1], used[n[1]])
-  if call('PTTL', key) < 0 then call('PEXPIREAT', key, int((number + 2) * n[2])) end
+  local key = P .. 'nonce:' .. n[1]
+  if call('PTTL', key) < n[2] then call('SET', key, used[n[1]], 'PX', int(n[2])) end
 end
 flush()
 for route, log in pairs(logs) do call('ZADD', P .. 'log:' .. route, unpack(log)) end
