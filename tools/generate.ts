@@ -14,6 +14,7 @@ import { CRD_FILES } from "../src/api/crd.ts";
 /** Every generated file. A new one: write a generator beside the others and name it here. */
 export const generators: readonly Generator[] = [
   crdTypes("WebhookRoute", "src/api/generated/webhook-route.ts"),
+  crdTypes("WebhookDestination", "src/api/generated/webhook-destination.ts"),
   metricsDoc,
   configDoc,
   providersDoc,

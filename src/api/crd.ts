@@ -37,7 +37,10 @@ export interface StructuralSchema {
 }
 
 /** Our kinds and the file under `crds/` that describes each. */
-export const CRD_FILES = { WebhookRoute: "webhookroutes.davit.dev.yaml" } as const;
+export const CRD_FILES = {
+  WebhookRoute: "webhookroutes.davit.dev.yaml",
+  WebhookDestination: "webhookdestinations.davit.dev.yaml",
+} as const;
 export type Kind = keyof typeof CRD_FILES;
 
 const loaded = new Map<Kind, StructuralSchema>();

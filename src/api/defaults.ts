@@ -204,7 +204,8 @@ function resolveDestination(destination: WebhookRouteDestination, delivery: Webh
   };
 }
 
-function signingHeader(scheme: "StandardWebhooks" | "Timestamped"): string {
+/** The header of a signature whose name is not written. */
+export function signingHeader(scheme: "StandardWebhooks" | "Timestamped"): string {
   return scheme === "StandardWebhooks" ? "webhook-signature" : "X-Signature";
 }
 

@@ -1,6 +1,10 @@
 import { LineCounter, parseAllDocuments } from "yaml";
 import { fieldOf, isRecord } from "../lib/record.ts";
+import { CRD_FILES } from "./crd.ts";
 import type { ResolvedWebhookRouteSpec } from "./defaults.ts";
+import type { ResolvedWebhookDestinationSpec } from "./destination-defaults.ts";
+import { validateDestination } from "./destination-validation.ts";
+import type { WebhookDestination } from "./generated/webhook-destination.ts";
 import type { WebhookRoute } from "./generated/webhook-route.ts";
 import { formatProblem, type Problem } from "./problem.ts";
 import { readSecret, type SecretObject } from "./secret.ts";
@@ -26,6 +30,11 @@ export interface RouteManifest extends ObjectRef {
   readonly spec: ResolvedWebhookRouteSpec;
 }
 
+export interface DestinationManifest extends ObjectRef {
+  readonly destination: WebhookDestination;
+  readonly spec: ResolvedWebhookDestinationSpec;
+}
+
 export interface ManifestProblem extends ObjectRef {
   readonly problem: Problem;
 }
@@ -33,6 +42,8 @@ export interface ManifestProblem extends ObjectRef {
 export interface Manifests {
   /** Routes that nothing refuses. */
   readonly routes: readonly RouteManifest[];
+  /** WebhookDestinations that nothing refuses. */
+  readonly destinations: readonly DestinationManifest[];
   /** By namespace, then name. */
   readonly secrets: ReadonlyMap<string, ReadonlyMap<string, SecretObject>>;
   readonly problems: readonly ManifestProblem[];
@@ -50,7 +61,7 @@ interface Document extends ObjectRef {
 }
 
 /**
- * Reads WebhookRoutes and Secrets out of manifests and checks them. Objects of other API groups are passed over, so that a directory may hold
+ * Reads WebhookRoutes, WebhookDestinations and Secrets out of manifests and checks them. Objects of other API groups are passed over, so that a directory may hold
  * a whole application; an unknown kind of ours is a problem.
  */
 export function parseManifests(sources: readonly ManifestSource[], options: ParseOptions = {}): Manifests {
@@ -59,26 +70,44 @@ export function parseManifests(sources: readonly ManifestSource[], options: Pars
   const previous = new Map(
     readDocuments(options.previous ?? [], namespace).documents.map((document) => [idOf(document), document.object]),
   );
-  const routes: RouteManifest[] = [];
-  const secrets = new Map<string, Map<string, SecretObject>>();
+  const found: Found = { routes: [], destinations: [], secrets: new Map() };
   const seen = new Map<string, string>();
   for (const document of documents) {
-    const add = (found: readonly Problem[]) =>
-      problems.push(...found.map((problem) => ({ ...refOf(document), problem })));
     const first = seen.get(idOf(document));
-    if (first !== undefined) add([manifestProblem(`is also in ${first}: keep one`)]);
+    const repeated = first === undefined ? [] : [manifestProblem(`is also in ${first}: keep one`)];
     seen.set(idOf(document), document.file);
-    if (document.kind === "Secret") {
-      const { secret, problems: found } = readSecret(document.object, namespace);
-      add(found);
-      if (secret !== undefined) put(secrets, secret);
-      continue;
-    }
-    const { route, spec, problems: found } = validateRoute(document.object, { previous: previous.get(idOf(document)) });
-    add(found);
-    if (route !== undefined && spec !== undefined) routes.push({ ...refOf(document), route, spec });
+    const all = [...repeated, ...take(document, found, { namespace, previous: previous.get(idOf(document)) })];
+    problems.push(...all.map((problem) => ({ ...refOf(document), problem })));
   }
-  return { routes, secrets, problems };
+  return { ...found, problems };
+}
+
+interface Found {
+  readonly routes: RouteManifest[];
+  readonly destinations: DestinationManifest[];
+  readonly secrets: Map<string, Map<string, SecretObject>>;
+}
+
+/** Checks an object and keeps it where its kind belongs, unless something refuses it. */
+function take(
+  document: Document,
+  found: Found,
+  { namespace, previous }: { readonly namespace: string; readonly previous: unknown },
+): readonly Problem[] {
+  const ref = refOf(document);
+  if (document.kind === "Secret") {
+    const { secret, problems } = readSecret(document.object, namespace);
+    if (secret !== undefined) put(found.secrets, secret);
+    return problems;
+  }
+  if (document.kind === "WebhookDestination") {
+    const { destination, spec, problems } = validateDestination(document.object, { previous });
+    if (destination !== undefined && spec !== undefined) found.destinations.push({ ...ref, destination, spec });
+    return problems;
+  }
+  const { route, spec, problems } = validateRoute(document.object, { previous });
+  if (route !== undefined && spec !== undefined) found.routes.push({ ...ref, route, spec });
+  return problems;
 }
 
 /** One line: `file: kind ns/name: field: message (remedy)`. */
@@ -118,7 +147,7 @@ function flatten(object: unknown): readonly unknown[] {
 function classify(object: unknown, file: string, defaultNamespace: string): Document | undefined {
   const apiVersion = stringField(object, "apiVersion");
   const kind = stringField(object, "kind");
-  const isOurs = apiVersion.startsWith("davit.dev/") || kind === "WebhookRoute";
+  const isOurs = apiVersion.startsWith("davit.dev/") || Object.hasOwn(CRD_FILES, kind);
   if (!isOurs && !(apiVersion === "v1" && kind === "Secret")) return undefined;
   const metadata = fieldOf(object, "metadata");
   const namespace = stringField(metadata, "namespace") || defaultNamespace;

@@ -1,5 +1,6 @@
 import { formatDuration, parseDuration } from "../lib/duration.ts";
 import { type Check, refuse, type Subject, warn } from "./check.ts";
+import type { WebhookRouteRetry } from "./generated/webhook-route.ts";
 import { WORKER_ENV } from "./names.ts";
 import { joinPath, type Problem } from "./problem.ts";
 import { VERIFICATION_CHECKS } from "./verification-checks.ts";
@@ -71,20 +72,26 @@ const CHECKS: readonly Check[] = [
     ];
   },
   function scheduleFitsGiveUpAfter({ route }) {
-    const { schedule, giveUpAfter } = route.spec.delivery?.retry ?? {};
-    const total = (schedule ?? []).reduce((sum, delay) => sum + parseDuration(delay), 0);
-    if (total <= parseDuration(giveUpAfter ?? "72h")) return [];
-    return [
-      warn({
-        path: "spec.delivery.retry.schedule",
-        message: `the schedule takes ${formatDuration(total)}, but giveUpAfter (${giveUpAfter ?? "72h"}) ends it earlier`,
-        remedy: "lengthen giveUpAfter or shorten the schedule",
-      }),
-    ];
+    return scheduleProblems(route.spec.delivery?.retry, "spec.delivery.retry");
   },
 ];
 
-function headerProblems(names: readonly string[], pathOf: (name: string, index: number) => string): Problem[] {
+/** A schedule whose end is never reached. @param path of `retry` */
+export function scheduleProblems(retry: WebhookRouteRetry | undefined, path: string): Problem[] {
+  const { schedule = [], giveUpAfter = "72h" } = retry ?? {};
+  const total = schedule.reduce((sum, delay) => sum + parseDuration(delay), 0);
+  if (total <= parseDuration(giveUpAfter)) return [];
+  return [
+    warn({
+      path: `${path}.schedule`,
+      message: `the schedule takes ${formatDuration(total)}, but giveUpAfter (${giveUpAfter}) ends it earlier`,
+      remedy: "lengthen giveUpAfter or shorten the schedule",
+    }),
+  ];
+}
+
+/** Names of headers that must not be set, or are there twice. */
+export function headerProblems(names: readonly string[], pathOf: (name: string, index: number) => string): Problem[] {
   const lower = names.map((name) => name.toLowerCase());
   return names.flatMap((name, index) => {
     const path = pathOf(name, index);

@@ -2,7 +2,7 @@ import { fieldOf, isRecord } from "../lib/record.ts";
 import { presets as knownPresets } from "../verification/presets/index.ts";
 import type { Preset } from "../verification/presets/preset.ts";
 import { checkRules } from "./cel-check.ts";
-import { crdSchema } from "./crd.ts";
+import { crdSchema, type Kind } from "./crd.ts";
 import { type ResolvedWebhookRouteSpec, resolveSpec } from "./defaults.ts";
 import type { WebhookRoute } from "./generated/webhook-route.ts";
 import { API_VERSION } from "./names.ts";
@@ -49,21 +49,21 @@ function isRoute(object: unknown, structural: readonly Problem[]): object is Web
 }
 
 /** The part that the API server checks by itself. */
-export function checkStructure(manifest: unknown, previous?: unknown): Problem[] {
-  const header = checkHeader(manifest);
+export function checkStructure(manifest: unknown, previous?: unknown, kind: Kind = "WebhookRoute"): Problem[] {
+  const header = checkHeader(manifest, kind);
   if (header.length > 0) return header;
-  const schema = crdSchema("WebhookRoute");
+  const schema = crdSchema(kind);
   const object = withoutNulls(schema, manifest);
-  const problems = checkSchema("WebhookRoute", object);
+  const problems = checkSchema(kind, object);
   const invalid = problems.filter((problem) => !isUnknownField(problem)).map((problem) => problem.path);
   const old = previous === undefined ? undefined : withSchemaDefaults(schema, withoutNulls(schema, previous));
   return [...problems, ...checkRules(schema, withSchemaDefaults(schema, object), old, invalid)];
 }
 
-function checkHeader(object: unknown): Problem[] {
+function checkHeader(object: unknown, kind: Kind): Problem[] {
   const base = { source: "schema", severity: "error" } as const;
-  if (fieldOf(object, "apiVersion") !== API_VERSION || fieldOf(object, "kind") !== "WebhookRoute") {
-    return [{ ...base, path: "apiVersion", message: `expected ${API_VERSION}, kind WebhookRoute` }];
+  if (fieldOf(object, "apiVersion") !== API_VERSION || fieldOf(object, "kind") !== kind) {
+    return [{ ...base, path: "apiVersion", message: `expected ${API_VERSION}, kind ${kind}` }];
   }
   const name = fieldOf(fieldOf(object, "metadata"), "name");
   if (typeof name === "string" && /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(name)) return [];

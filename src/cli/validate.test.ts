@@ -65,6 +65,19 @@ describe("davit validate", () => {
     expect(stderr).toContain("instance is immutable");
   });
 
+  test("reads WebhookDestinations beside routes, with what each leaves open", async () => {
+    const destination = join(VALID, "../webhook-destination/valid/minimal.yaml");
+    const files = ["-f", join(VALID, "minimal.yaml"), "-f", destination];
+    expect(await run(...files)).toEqual({ code: 0, stdout: "1 route(s) and 1 destination(s) valid\n", stderr: "" });
+    const { stdout } = await run("-f", destination, "--effective");
+    expect(parse(stdout)).toMatchObject({ spec: { id: "acme-eu", suspend: false } });
+    expect(stdout).not.toContain("timeout");
+    const changed = join(INVALID, "../webhook-destination/invalid/id-added");
+    const { code, stderr } = await run("-f", `${changed}.yaml`, "--previous", `${changed}.previous.yaml`);
+    expect(code).toBe(1);
+    expect(stderr).toContain("WebhookDestination shop/acme-eu: spec.id: id is immutable");
+  });
+
   test("prints the resolved spec with --effective", async () => {
     const { code, stdout } = await run("-f", join(VALID, "minimal.yaml"), "--effective");
     expect(code).toBe(0);

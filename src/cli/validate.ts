@@ -1,5 +1,11 @@
 import { stringify } from "yaml";
-import { formatManifestProblem, type ManifestProblem, type Manifests, type RouteManifest } from "../api/manifests.ts";
+import {
+  type DestinationManifest,
+  formatManifestProblem,
+  type ManifestProblem,
+  type Manifests,
+  type RouteManifest,
+} from "../api/manifests.ts";
 import { observeKeys } from "../routes/observed-keys.ts";
 import { type Command, parse, UsageError } from "./command.ts";
 import { loadManifests } from "./manifest-files.ts";
@@ -7,7 +13,7 @@ import { placeConflicts } from "./place-conflicts.ts";
 
 const usage = `davit validate -f FILE|DIR [-f …] [--previous FILE|DIR] [--effective]
 
-Checks WebhookRoutes and Secrets without a cluster, with the schema and the rules the API server uses and the checks of the controller.
+Checks WebhookRoutes, WebhookDestinations and Secrets without a cluster, with the schema and the rules the API server uses and the checks of the controller.
 Other kinds are passed over. Problems go to stderr, one a line; a warning refuses nothing.
 
   -f, --file FILE|DIR  manifests: YAML with any number of documents, or JSON; of a directory the files in it; repeat it
@@ -30,12 +36,19 @@ export const command: Command = {
     const manifests = await loadManifests(values.file, previous === undefined ? {} : { previous });
     const problems = [...manifests.problems, ...placeConflicts(manifests.routes), ...keyWarnings(manifests)];
     for (const problem of problems) io.stderr.write(`${formatManifestProblem(problem)}\n`);
-    if (values.effective) for (const route of manifests.routes) io.stdout.write(effectiveYaml(route));
+    if (values.effective) {
+      for (const route of manifests.routes) io.stdout.write(effectiveYaml(route));
+      for (const destination of manifests.destinations) io.stdout.write(effectiveDestination(destination));
+    }
     const refused = problems.filter(({ problem }) => problem.severity === "error").length;
-    if (refused === 0 && !values.effective) io.stdout.write(`${manifests.routes.length} route(s) valid\n`);
+    if (refused === 0 && !values.effective) io.stdout.write(`${summary(manifests)} valid\n`);
     return refused === 0 ? 0 : 1;
   },
 };
+
+function summary({ routes, destinations }: Manifests): string {
+  return `${routes.length} route(s)${destinations.length === 0 ? "" : ` and ${destinations.length} destination(s)`}`;
+}
 
 /** Secrets among the manifests that lack the key a route takes from them. One that is not among them may be in the cluster. */
 function keyWarnings({ routes, secrets }: Manifests): ManifestProblem[] {
@@ -57,5 +70,10 @@ function effectiveYaml({ namespace, name, spec }: RouteManifest): string {
     ? "\n# verification: without a tolerance the sender's time is not held against the clock"
     : "";
   const title = `# ${namespace}/${name} with every default filled in; each destination shows its own delivery${clock}`;
+  return `---\n${title}\n${stringify({ spec }, { aliasDuplicateObjects: false })}`;
+}
+
+function effectiveDestination({ namespace, name, spec }: DestinationManifest): string {
+  const title = `# ${namespace}/${name} with every default filled in; the delivery of an event's route fills what is absent`;
   return `---\n${title}\n${stringify({ spec }, { aliasDuplicateObjects: false })}`;
 }

@@ -15,6 +15,11 @@ const NAMES: Readonly<Record<Kind, Readonly<Record<string, readonly string[]>>>>
     WebhookRouteRetry: ["spec", "delivery", "retry"],
     WebhookRouteCondition: ["status", "conditions", "[]"],
   },
+  WebhookDestination: {
+    WebhookDestinationSpec: ["spec"],
+    WebhookDestinationStatus: ["status"],
+    WebhookDestinationCondition: ["status", "conditions", "[]"],
+  },
 };
 
 /** What we read of `metadata`; the API server checks it, so the schema says nothing. */
