@@ -9,6 +9,7 @@ import { retentionConformance } from "./retention.ts";
 import { ticketsConformance } from "./tickets.ts";
 import { statsConformance } from "./stats.ts";
 import { shelvesConformance } from "./shelves.ts";
+import { gatesConformance } from "./gates.ts";
 import type { Open } from "./fixtures.ts";
 
 /** What every implementation of the custody port does. `open` gives a namespace of its own to each test. */
@@ -27,6 +28,9 @@ export function custodyConformance(open: Open): void {
   });
   describe("turn", () => {
     turnConformance(open);
+  });
+  describe("gates", () => {
+    gatesConformance(open);
   });
   describe("dead letters", () => {
     deadLettersConformance(open);

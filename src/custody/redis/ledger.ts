@@ -10,8 +10,10 @@ import {
   CustodyError,
 } from "../port.ts";
 import type { ProviderIdMatch, ProviderIdQuery } from "../provider-id.ts";
+import type { GateTransition, GateView } from "../gate.ts";
 import type { CustodyClient } from "./connection.ts";
 import { asCustodyError } from "./errors.ts";
+import { RedisGates } from "./gates.ts";
 import { HandshakeSecrets } from "./handshake-secrets.ts";
 import { ProviderIds } from "./provider-ids.ts";
 import { parseAttempt, parseCopy, parseMeta } from "./record.ts";
@@ -25,12 +27,14 @@ export class RedisLedger implements Ledger {
   readonly #prefix: string;
   readonly #handshakes: HandshakeSecrets;
   readonly #providerIds: ProviderIds;
+  readonly #gates: RedisGates;
 
   constructor(redis: CustodyClient, tag: string) {
     this.#redis = redis;
     this.#prefix = `${tag}:`;
     this.#handshakes = new HandshakeSecrets(redis, tag);
     this.#providerIds = new ProviderIds(redis, tag);
+    this.#gates = new RedisGates(redis, tag);
   }
 
   async event(id: string): Promise<EventView | undefined> {
@@ -115,6 +119,18 @@ export class RedisLedger implements Ledger {
         return [destination, { waiting, active, delayed, dead, ...ages, ...last }];
       }),
     );
+  }
+
+  gate(destination: string): Promise<GateView> {
+    return this.#ask(() => this.#gates.gate(destination));
+  }
+
+  enable(destination: string): Promise<GateTransition | undefined> {
+    return this.#ask(() => this.#gates.enable(destination));
+  }
+
+  hold(destination: string, untilMs: number): Promise<GateTransition | undefined> {
+    return this.#ask(() => this.#gates.hold(destination, untilMs));
   }
 
   /** An event in a list: one that cannot be read (a newer Davit wrote it, or somebody overwrote it) must not hide the others. */

@@ -1,3 +1,4 @@
+import type { GateOutcome, GateTransition } from "../gate.ts";
 import type {
   DestinationPolicy,
   Outbox,
@@ -10,6 +11,7 @@ import type {
 } from "../port.ts";
 import { breaksOf, type CustodyClient } from "./connection.ts";
 import { asCustodyError } from "./errors.ts";
+import { gateArgument, parseTransition } from "./gates.ts";
 import { policyArgument } from "./inbox.ts";
 import { parseMeta, type RecordMeta } from "./record.ts";
 import type { TurnReply } from "./scripts.ts";
@@ -26,6 +28,14 @@ const OUTCOMES: Readonly<Record<Settle["outcome"], string>> = {
   parked: "P",
   ignored: "I",
   expired: "E",
+};
+
+const EFFECTS: Readonly<Record<Exclude<GateOutcome["type"], "neutral">, string>> = {
+  success: "S",
+  failure: "F",
+  rejected: "R",
+  hold: "P",
+  gone: "G",
 };
 
 /** Values of one copy in the reply of `turn`. */
@@ -57,19 +67,19 @@ export class RedisOutbox implements Outbox {
   }
 
   async done(ticket: Ticket, policy: DestinationPolicy): Promise<"more" | "idle"> {
-    const [wake, generation] = await this.#end(ticket, policy.limit, "drained");
+    const [wake, generation] = await this.#end(ticket, "drained", { limit: policy.limit, gate: gateArgument(policy) });
     if (wake < 0) return "more";
     if (wake > 0) await this.#tickets.wake(ticket.destination, wake, Number(generation));
     return "idle";
   }
 
   async yield(ticket: Ticket): Promise<void> {
-    const [, generation] = await this.#end(ticket, 1, "yield");
+    const [, generation] = await this.#end(ticket, "yield");
     await this.#tickets.add({ destination: ticket.destination, slot: ticket.slot, generation: Number(generation) });
   }
 
   async postpone(ticket: Ticket, delayMs: number): Promise<void> {
-    const [, generation, servedBy] = await this.#end(ticket, 1, "postpone", delayMs);
+    const [, generation, servedBy] = await this.#end(ticket, "postpone", { delayMs });
     if (servedBy === undefined) return;
     await this.#tickets.handOver({ ...ticket, generation: Number(generation) }, servedBy || undefined);
   }
@@ -84,12 +94,13 @@ export class RedisOutbox implements Outbox {
 
   async #end(
     ticket: Ticket,
-    limit: number,
-    mode: string,
-    delayMs = 0,
+    mode: "drained" | "yield" | "postpone",
+    { limit = 1, delayMs = 0, gate }: { limit?: number; delayMs?: number; gate?: object | undefined } = {},
   ): Promise<[wake: number, generation: string, servedBy?: string]> {
+    const { destination, generation } = ticket;
+    const args = [destination, generation, limit, mode, delayMs, gate === undefined ? "" : JSON.stringify(gate)];
     try {
-      return await this.#redis.done(this.#prefix, ticket.destination, ticket.generation, limit, mode, delayMs);
+      return await this.#redis.done(this.#prefix, ...args);
     } catch (error) {
       throw asCustodyError(error);
     }
@@ -123,7 +134,7 @@ function turnArguments(
   const settles = request.settles.map((settle) => {
     const { eventId, fence, outcome, record, delayMs = 0 } = settle;
     const head = `${settledBy(settle)} ${eventId} ${fence} ${OUTCOMES[outcome]} ${record.attempt} ${Math.ceil(delayMs)}`;
-    return `${head}
+    return `${head}${effectOf(settle)}
 ${JSON.stringify(record)}`;
   });
   const adoptions = [...(request.adopt ?? [])];
@@ -143,16 +154,20 @@ ${JSON.stringify(record)}`;
   return { args, destinations };
 }
 
-function argumentOf(
-  { destination, limit, timeoutMs, maxAgeMs }: DestinationPolicy,
-  policy: RoutePolicy,
-  index: number,
-): Record<string, unknown> {
-  return { ...policyArgument(policy), index, destination, limit, leaseMs: timeoutMs + LEASE_MARGIN_MS, maxAgeMs };
+/** ` effect generation pause`, or nothing. */
+function effectOf({ gate }: Settle): string {
+  if (gate === undefined || gate.type === "neutral") return "";
+  return ` ${EFFECTS[gate.type]} ${gate.generation} ${gate.type === "hold" ? Math.max(0, Math.ceil(gate.holdMs)) : 0}`;
+}
+
+function argumentOf(own: DestinationPolicy, policy: RoutePolicy, index: number): Record<string, unknown> {
+  const { destination, limit, timeoutMs, maxAgeMs } = own;
+  const gate = gateArgument(own);
+  return { ...policyArgument(policy), index, destination, limit, leaseMs: timeoutMs + LEASE_MARGIN_MS, maxAgeMs, gate };
 }
 
 function readTurn(reply: TurnReply, request: TurnRequest, destinations: readonly string[]): TurnResult {
-  const [fenced, unknown, workerLost, expired, waiting, nowText, values] = reply;
+  const [fenced, unknown, workerLost, expired, waiting, nowText, values, reopens, changes] = reply;
   const now = Number(nowText.toString());
   const copies: TakenCopy[] = [];
   for (let i = 0; i + 2 < values.length; i += COPY_VALUES) {
@@ -167,7 +182,20 @@ function readTurn(reply: TurnReply, request: TurnRequest, destinations: readonly
     unknown,
     workerLost,
     expired,
+    gates: changes.map((change) => readChange(change.toString(), destinations)).filter((one) => one !== undefined),
+    reopenMs: new Map(
+      request.takes.flatMap(({ destination }, position) => {
+        const ms = reopens[position] ?? 0;
+        return ms > 0 ? [[destination, ms] as const] : [];
+      }),
+    ),
   };
+}
+
+/** An index, and the transition. */
+function readChange(text: string, destinations: readonly string[]): GateTransition | undefined {
+  const blank = text.indexOf(" ");
+  return parseTransition(destinations[Number(text.slice(0, blank))] ?? "", text.slice(blank + 1));
 }
 
 interface CopyContext {
@@ -176,9 +204,9 @@ interface CopyContext {
   readonly body: Buffer;
 }
 
-/** Head: index of the destination, id, fence, attempt, attempts used, start of the budget, last revival or 0. */
+/** Head: index of the destination, id, fence, attempt, attempts used, start of the budget, last revival or 0, generation of the gate. */
 function readCopy(head: readonly string[], metaText: string, { destinations, now, body }: CopyContext): TakenCopy {
-  const [index, eventId = "", fence, attempt, used, first, revived = "0"] = head;
+  const [index, eventId = "", fence, attempt, used, first, revived = "0", generation = "0"] = head;
   const meta: RecordMeta = parseMeta(metaText);
   return {
     destination: destinations[Number(index)] ?? "",
@@ -195,6 +223,7 @@ function readCopy(head: readonly string[], metaText: string, { destinations, now
     eventType: meta.eventType,
     body,
     route: meta.route,
+    gateGeneration: Number(generation),
     ...(revived !== "0" && { revivedAt: Number(revived) }),
   };
 }

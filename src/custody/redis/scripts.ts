@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import type { Redis } from "ioredis";
 
-const NAMES = ["claim", "turn", "done", "janitor", "replay", "stats"] as const;
+const NAMES = ["claim", "janitor", "replay", "stats"] as const;
+/** Scripts that need `lua/gate.lua` too. */
+const GATE_NAMES = ["turn", "done", "enable", "hold"] as const;
 /** Scripts that need `lua/shelf.lua` too. */
 const SHELF_NAMES = ["shelve", "unshelve", "purge", "adopt", "orphans"] as const;
 
@@ -15,6 +17,8 @@ export interface ScriptCommands {
   done: Run<[wake: number, generation: string, servedBy?: string]>;
   janitor: Run<[] | [more: number, tickets: string[]]>;
   replay: Run<number>;
+  enable: Run<string>;
+  hold: Run<string>;
   stats: Run<(string | number)[]>;
   shelve: Run<[shelved: number, active: number, more: number]>;
   unshelve: Run<[unshelved: number, more: number, passed: number]>;
@@ -25,16 +29,18 @@ export interface ScriptCommands {
   orphans: Run<(string | number)[]>;
 }
 
-/** Fenced indexes, unknown, workerLost, expired, waiting, now, three values a copy. */
-export type TurnReply = [number[], number, number, number, number[], Buffer, Buffer[]];
+/** Fenced indexes, unknown, workerLost, expired, waiting, now, three values a copy, ms until gates may permit more, changes of gates. */
+export type TurnReply = [number[], number, number, number, number[], Buffer, Buffer[], number[], Buffer[]];
 
 const source = (name: string) => readFileSync(new URL(`lua/${name}.lua`, import.meta.url), "utf8");
 const library = source("lib");
+const gateLibrary = `${library}\n${source("gate")}`;
 const shelfLibrary = `${library}\n${source("shelf")}`;
 
 /** Teaches a client the custody scripts (EVALSHA, with EVAL when the server does not know one yet). */
 export function withScripts(redis: Redis): Redis & ScriptCommands {
   for (const name of NAMES) redis.defineCommand(name, { numberOfKeys: 1, lua: `${library}\n${source(name)}` });
+  for (const name of GATE_NAMES) redis.defineCommand(name, { numberOfKeys: 1, lua: `${gateLibrary}\n${source(name)}` });
   for (const name of SHELF_NAMES) {
     redis.defineCommand(name, { numberOfKeys: 1, lua: `${shelfLibrary}\n${source(name)}` });
   }

@@ -23,6 +23,7 @@ const DESTINATION_POLICY: DestinationPolicy = {
   limit: 1,
   timeoutMs: 1_000,
   maxAgeMs: 60_000,
+  gate: { seq: 1, rate: { requests: 100, perMs: 1_000, burst: 100 } },
 };
 
 /**
@@ -53,6 +54,8 @@ export async function selfTest(redis: CustodyClient, url: RedisUrl, tag: string)
       0,
     );
     await outbox.done({ destination: DESTINATION, generation: 0, slot: 0 }, DESTINATION_POLICY);
+    await ledger.hold(DESTINATION, 0);
+    await ledger.enable(DESTINATION);
     await janitor.pass();
     await ledger.stats([DESTINATION]);
   } catch (error) {

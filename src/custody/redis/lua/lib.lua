@@ -252,11 +252,19 @@ local function served_by(destination, now)
   return seen and seen > now - DEDICATED_MS and route or ''
 end
 
--- Says that a destination has (more) work. A held one's holder listens; for another one any worker writes the ticket.
+-- Says that a destination has (more) work. A held one's holder listens; for another one any worker writes the ticket. While its gate is shut nobody is
+-- told: it is looked at when that ends, and a disabled one when it is enabled.
 local function announce(destination, slot, now)
   local g = call('HMGET', P .. 'gate:' .. destination, 'g', 'run', 'st')
   local generation = g[1] or '0'
   local held = g[2] == generation and '1' or '0'
+  if g[3] then
+    local state, ends = string.match(g[3], '^(%u) (%d+) ')
+    if state == 'D' then return end
+    if (state == 'W' or state == 'O') and tonumber(ends) > now then
+      return call('ZADD', P .. 'busy', held == '1' and 'NX' or 'LT', int(ends + 1), destination)
+    end
+  end
   call('ZADD', P .. 'busy', held == '1' and 'NX' or 'LT', int(now + FRESH_MS), destination)
   call('PUBLISH', P .. 'hint', generation .. '#' .. slot .. '#' .. held .. '#' .. destination)
 end

@@ -1,10 +1,12 @@
 -- turn: settles what finished and takes what comes next, for all destinations of a process.
 -- ARGV: token, policies (JSON array, one a destination), number of settles, takes, adoptions, then
---   a settle:   "index id fence outcome attempt delay\nrecord"; a destination of several routes has a policy for each
+--   a settle:   "index id fence outcome attempt delay[ effect generation pause]\nrecord"; a destination of several routes has a policy for each
+--               (effect on its gate: see `judge`)
 --   a take:     index, want, generation of a ticket's first turn or ''
 --   an adoption: index, number n, then n times (id, fence)
 -- Returns { fenced indexes, unknown, workerLost, expired, waiting of each take, now, three values a copy:
---   "index id fence attempt used first revived", metadata and body }.
+--   "index id fence attempt used first revived generation", metadata and body; ms until the gate of each take may permit more, 0 when it is not shut;
+-- changes of gates: "index from to at reason generation fails since ends" }.
 call('ZREM', P .. 'busy', '')   -- a first write that is never refused: a full Redis must let copies leave
 local token, policies = ARGV[1], cjson.decode(ARGV[2])
 local settles, takes, adoptions = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -13,6 +15,25 @@ local stamp = int(now)
 local MAX_BYTES = 1048576
 local fenced, unknown, lost, expired, bytes = {}, 0, 0, 0, 0
 local handled, taking, freed, delivered = {}, {}, {}, {}
+
+local gates = {}
+local function gate_of(policy)
+  local gate = gates[policy.destination]
+  if not gate and policy.gate then
+    gate = read_gate(policy.destination, policy.gate)
+    gate.index = policy.index
+    gates[policy.destination] = gate
+  end
+  return gate
+end
+
+-- It was not sent: its token comes back.
+local function unspend(policy)
+  local gate = gate_of(policy)
+  if not gate or not gate.config.rate then return end
+  affordable(gate, now)
+  spend(gate, -1)
+end
 
 local function end_lease(d, id)
   local list = batch('ZREM', P .. 'lease:' .. d)
@@ -23,6 +44,7 @@ end
 local function hand_back(id, policy, copy, meta)
   local d = policy.destination
   copy.attempt = int(copy.attempt - 1)
+  unspend(policy)
   if copy.attempt == copy.base then copy.first = '0' end
   copy.state, copy.since, copy.token = 'W', stamp, '-'
   end_lease(d, id)
@@ -56,7 +78,7 @@ local function reclaim(id, d, copy, meta)
   if copy.state == 'X' then forget_dead(id, d, meta.route) call('ZREM', P .. 'exp', id) end
 end
 
-local function settle(policy, id, fence, outcome, attempt, record, delay)
+local function settle(policy, id, fence, outcome, attempt, record, delay, effect)
   local d, key = policy.destination, P .. 'e:' .. id
   local v = read_record(id, 'm', 'c:' .. d)
   local meta, copy = read_meta(v[1]), read_copy(v[2] or nil)
@@ -86,6 +108,11 @@ local function settle(policy, id, fence, outcome, attempt, record, delay)
   call('HSET', key, 'c:' .. d, write_copy(copy), 'a:' .. d .. ':' .. attempt, record)
   if #attempt > 1 and tonumber(attempt) > MAX_LOG then call('HDEL', key, 'a:' .. d .. ':' .. int(attempt - MAX_LOG)) end
   if final then finish(id, meta, policy, now, copy.state) end
+  if outcome == 'I' or outcome == 'E' then unspend(policy) end
+  if effect ~= '' and policy.gate then
+    local kind, generation, pause = string.match(effect, '^ (%u) (%d+) (%d+)$')
+    judge(gate_of(policy), kind, tonumber(generation), tonumber(pause), now)
+  end
   return true
 end
 
@@ -157,7 +184,7 @@ local function lease(id, policy, copy, meta_text, body)
   call('HSET', P .. 'e:' .. id, 'c:' .. policy.destination, write_copy(copy))
   local n = #out
   out[n + 1], out[n + 2], out[n + 3] = policy.index .. ' ' .. id .. ' ' .. copy.fence .. ' ' .. copy.attempt .. ' ' ..
-    (copy.base == '0' and copy.attempt or int(copy.attempt - copy.base)) .. ' ' .. copy.first .. ' ' .. copy.revived, meta_text, body
+    (copy.base == '0' and copy.attempt or int(copy.attempt - copy.base)) .. ' ' .. copy.first .. ' ' .. copy.revived .. (policy.handed or ''), meta_text, body
 end
 
 -- First everything is read, then leased, then taken out of the lane: an error on the way leaves no copy without a place.
@@ -193,25 +220,49 @@ local function take_from(key, policy, room)
   return used, used < #ids
 end
 
+local function ready(d) return call('ZCARD', P .. 'lane:' .. d) + call('ZCARD', P .. 'late:' .. d) end
+
+local function take_ready(policy, room)
+  if room < 1 then return end
+  local d = policy.destination
+  local used, full = take_from(P .. 'lane:' .. d, policy, room)
+  if used < room and not full then take_from(P .. 'late:' .. d, policy, room - used) end
+end
+
+-- Through a gate: no more than it permits and the rate affords.
+local function take_through(policy, gate, want)
+  local limit, ends = permitted(gate, now)
+  if limit == 0 then return 0, ends and ends - now or 0 end
+  promote_due(policy)
+  local probes = gate.state == 'W' or gate.state == 'O'
+  policy.handed = ' ' .. int(probes and gate.generation + 1 or gate.generation)
+  local before = #out
+  take_ready(policy, math.min(want, limit - call('ZCARD', P .. 'lease:' .. policy.destination), (affordable(gate, now)), 1000))
+  local taken = (#out - before) / 3
+  spend(gate, taken)
+  if probes and taken > 0 then change_gate(gate, 'H', 'Probing', now) end
+  local left, more, refill = ready(policy.destination), affordable(gate, now)
+  if more == 0 then return 0, left > 0 and refill - now or 0 end
+  return math.min(left, (permitted(gate, now))), 0
+end
+
+-- Returns what is left ready (of what lies behind a gate: as much as that permits), and ms until the gate may permit more, when it is shut.
 local function take(policy, want, started)
   local d = policy.destination
   if started ~= '' then call('HSET', P .. 'gate:' .. d, 'run', started) end
   call('ZADD', P .. 'busy', int(now + HELD_MS), d)
   expire_leases(policy)
+  if policy.gate then return take_through(policy, gate_of(policy), want) end
   promote_due(policy)
-  local room = math.min(want, policy.limit - call('ZCARD', P .. 'lease:' .. d), 1000)
-  if room > 0 then
-    local used, full = take_from(P .. 'lane:' .. d, policy, room)
-    if used < room and not full then take_from(P .. 'late:' .. d, policy, room - used) end
-  end
-  return call('ZCARD', P .. 'lane:' .. d) + call('ZCARD', P .. 'late:' .. d)
+  take_ready(policy, math.min(want, policy.limit - call('ZCARD', P .. 'lease:' .. d), 1000))
+  return ready(d), 0
 end
 
 local i = 6
 for k = 1, settles do
-  local index, id, fence, outcome, attempt, delay, record = string.match(ARGV[i], '^(%d+) (%S+) (%d+) (%u) (%d+) (%d+)\n(.*)$')
+  local index, id, fence, outcome, attempt, delay, effect, record = string.match(ARGV[i], '^(%d+) (%S+) (%d+) (%u) (%d+) (%d+)([^\n]*)\n(.*)$')
   local policy = policies[tonumber(index)]
-  if not settle(policy, id, fence, outcome, attempt, record, tonumber(delay)) then fenced[#fenced + 1] = k - 1 end
+  if not settle(policy, id, fence, outcome, attempt, record, tonumber(delay), effect) then fenced[#fenced + 1] = k - 1 end
   handled[policy.route] = { policy = policy, n = (handled[policy.route] and handled[policy.route].n or 0) + 1 }
   freed[policy.destination] = true
   i = i + 1
@@ -234,19 +285,26 @@ for _ = 1, adoptions do
   end
 end
 flush()   -- before anything new is taken: an ended lease must not count against the limit
-local waiting = {}
+local waiting, reopens = {}, {}
 i = first_take
 for k = 1, takes do
   local policy = policies[tonumber(ARGV[i])]
   local want = tonumber(ARGV[i + 1])
-  waiting[k] = take(policy, want, ARGV[i + 2])
+  waiting[k], reopens[k] = take(policy, want, ARGV[i + 2])
   if want > 0 then taking[policy.destination] = true end
   i = i + 3
 end
+local changes = {}
+for d, gate in pairs(gates) do
+  save_gate(gate, now)
+  for _, change in ipairs(gate.changes) do changes[#changes + 1] = gate.index .. ' ' .. change end
+  -- Whoever holds its ticket gives it back.
+  if gate.state == 'D' and #gate.changes > 0 then call('ZREM', P .. 'busy', d) end
+end
 -- Room was made and this process takes none of it: somebody else should.
 for d in pairs(freed) do
-  if not taking[d] and call('ZCARD', P .. 'lane:' .. d) + call('ZCARD', P .. 'late:' .. d) > 0 then announce(d, 0, now) end
+  if not taking[d] and ready(d) > 0 then announce(d, 0, now) end
 end
 for _, h in pairs(handled) do sweep(h.policy, 2 * h.n, now) end
 flush()
-return { fenced, unknown, lost, expired, waiting, stamp, out }
+return { fenced, unknown, lost, expired, waiting, stamp, out, reopens, changes }
