@@ -35,6 +35,8 @@ export interface DedupeMark {
   readonly weak: boolean;
   /** First 8 bytes of SHA-256(body), when the id is not covered by the signature: another body is then another event. */
   readonly bodyHash?: Buffer;
+  /** With {@link bodyHash}: the id is good for one body only, and another is refused as `reused`. */
+  readonly oneBody?: boolean;
 }
 
 /** Something signed that is good for one body only, because the signature does not cover the body (Mailgun's token, a JWT). */
@@ -67,7 +69,7 @@ export interface NewEvent {
 }
 
 /**
- * What became of a claim. `duplicate` and `revived` carry the id of the event that was there first. `reused`: its nonce came with another body before, nothing
+ * What became of a claim. `duplicate` and `revived` carry the id of the event that was there first. `reused`: its nonce, or its mark of `oneBody`, came with another body before, nothing
  * is kept, and the id is of no event.
  */
 export interface ClaimResult {

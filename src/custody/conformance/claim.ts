@@ -105,6 +105,25 @@ export function claimConformance(open: Open): void {
   });
 
   withStore(
+    "refuses another body under an id that is good for one, while the first waits and after it was delivered",
+    async ({ inbox, outbox, ledger }) => {
+      const claim = (body: string) => {
+        const bodyHash = createHash("sha256").update(body).digest().subarray(0, 8);
+        return inbox.claim(newEvent({ mark: mark("one body", { bodyHash, oneBody: true }) }));
+      };
+      const [first, other, same] = await Promise.all([claim("a"), claim("b"), claim("a")]);
+      expect([first.outcome, other.outcome]).toEqual(["new", "reused"]);
+      expect(same).toEqual({ outcome: "duplicate", id: first.id });
+      expect(await ledger.event(other.id)).toBeUndefined();
+      const worker = await outbox([]);
+      await settle(worker, [settlement(await takeOne(worker), "delivered")]);
+      expect((await claim("b")).outcome).toBe("reused");
+      expect(await claim("a")).toEqual({ outcome: "duplicate", id: first.id });
+      expect(await take(worker)).toEqual([]);
+    },
+  );
+
+  withStore(
     "gives each destination its own copy and keeps the body until all have it",
     async ({ inbox, outbox, ledger }) => {
       const other = `${ROUTE}/billing`;

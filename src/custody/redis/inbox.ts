@@ -46,7 +46,8 @@ function nonceText({ nonce }: NewEvent): string {
 /** Mode, mark and body hash as `claim.lua` reads them. */
 function markText({ mark }: NewEvent): string {
   if (mark === undefined) return "- - -";
-  return `${mark.weak ? "w" : "m"} ${mark.key.toString("base64url")} ${mark.bodyHash?.toString("base64url") ?? "-"}`;
+  const hash = mark.bodyHash === undefined ? "-" : `${mark.oneBody ? "!" : ""}${mark.bodyHash.toString("base64url")}`;
+  return `${mark.weak ? "w" : "m"} ${mark.key.toString("base64url")} ${hash}`;
 }
 
 /**

@@ -1,7 +1,7 @@
 -- claim: dedupe, sequence, record and copies of up to 64 events.
 -- ARGV: policies (JSON array; `limits` by destination), count, then four for each event:
 --   "id policy mode mark bodyHash seq[ nonce nonceBodyHash nonceWindow]" (policy: its index), destinations separated by spaces, json, and the body.
--- Returns one string an event: N new, D duplicate, R revived, followed by the id of the event that counts; U when its nonce came with another body.
+-- Returns one string an event: N new, D duplicate, R revived, followed by the id of the event that counts; U when its nonce, or its mark with a hash behind '!', came with another body.
 local policies = cjson.decode(ARGV[1])
 local count = tonumber(ARGV[2])
 local now = now_ms()
@@ -163,8 +163,12 @@ for k, e in ipairs(events) do
   else
     known = find_mark(mark, policy)
     if known and e.hash ~= '-' and string.match(known, '(%S+)$') ~= e.hash then
-      mark = mark .. e.hash   -- same id, other bytes, and the id is not signed: an event of its own
-      known = find_mark(mark, policy)
+      if string.sub(e.hash, 1, 1) == '!' then   -- an id that is good for one body
+        reused = true
+      else
+        mark = mark .. e.hash   -- same id, other bytes, and the id is not signed: an event of its own
+        known = find_mark(mark, policy)
+      end
     end
   end
   if reused then out[k] = 'U' .. e.id
