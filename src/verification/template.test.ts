@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compileTemplate, isDelimited, isTimestampBare } from "./template.ts";
+import { compileTemplate, fieldForm, isDelimited, isTimestampBare } from "./template.ts";
 import type { TimestampUnit } from "./timestamp.ts";
 
 describe("a template", () => {
@@ -38,6 +38,31 @@ describe("where a piece ends", () => {
       expect(isDelimited(segments, index, unit)).toBe(expected);
     },
   );
+
+  it.each([
+    ["{id}.{timestamp}.{body}", "msg_1-a:b/c", "a.b"],
+    ["{id}:{body}", "a.b", "a:b"],
+    ["{id}-{body}", "a-b", "a-{"],
+    ["{id}{timestamp}{body}", "befa7b53-d79d", "befa:"],
+    ["{id}{body}", "a_b-1", "a.b"],
+    ["{body}.{id}", "a:b", "b.c"],
+    ["{header:x-a}.{body}", 'é {"x"', "a.b"],
+    ["{header:x-a}{body}", "text/plain; charset=utf-8", "a{"],
+    ["{header:x-a}{body}", "a b", 'a"'],
+    ["{header:x-a}{body}", "", "["],
+    ["{header:x-a}\n{body}", "a.b", "a\nb"],
+    ["{header:x-a}]^\\{body}", "a[b", "a^b"],
+  ])("%s lets a field be %s and not %s, whose end could be moved", (template, good, bad) => {
+    const segments = compileTemplate(template);
+    const index = segments.findIndex(({ type }) => type === "id" || type === "header");
+    const form = fieldForm(segments, index);
+    expect([form.test(good), form.test(bad)]).toEqual([true, false]);
+  });
+
+  it("takes no id of any length", () => {
+    const form = fieldForm(compileTemplate("{id}.{body}"), 0);
+    expect([form.test("a".repeat(256)), form.test("a".repeat(257)), form.test("")]).toEqual([true, false, false]);
+  });
 
   it.each([
     ["{timestamp}{body}", true],

@@ -58,6 +58,31 @@ export function isDelimited(segments: readonly Segment[], index: number, unit: T
   return [segments[index - 1], segments[index + 1]].every((next) => next === undefined || isFixed(next, unit));
 }
 
+/** Letters and digits of an id, which no body of JSON begins with; and what else ids are written with, unless it stands beside the id in the signed content. */
+const ID_CHARACTERS = "A-Za-z0-9_";
+const MORE_ID_CHARACTERS = "~:/+=@|.";
+
+/**
+ * What an id or a header in the signed content may look like, so that its end cannot be moved: `{id}.{body}` is one text for (`a`, `b.c`) and for
+ * (`a.b`, `c`), and whoever saw the first could send the second. No character of the text beside it, and where there is none, nothing that JSON begins with.
+ */
+export function fieldForm(segments: readonly Segment[], index: number): RegExp {
+  const neighbours = [segments[index - 1], segments[index + 1]].filter((next) => next !== undefined);
+  const isBare = neighbours.some(({ type }) => type !== "literal");
+  const beside = neighbours.map((next) => (next.type === "literal" ? next.text : "")).join("");
+  if (segments[index]?.type === "id") {
+    const more = isBare ? "" : [...MORE_ID_CHARACTERS].filter((one) => !beside.includes(one)).join("");
+    return new RegExp(`^[${ID_CHARACTERS}${more}-]{1,256}$`);
+  }
+  const borders = [...beside].filter((one) => /[^A-Za-z0-9_-]/.test(one)).map((one) => `\\x${hex(one)}`);
+  const refused = [...borders, ...(isBare ? ["{", "\\[", '"'] : [])].join("");
+  return refused === "" ? /^/ : new RegExp(`^[^${refused}]*$`, "s");
+}
+
+function hex(character: string): string {
+  return character.charCodeAt(0).toString(16).padStart(2, "0");
+}
+
 /** Whether the timestamp touches a piece of free length, so that its own length must be the usual one. */
 export function isTimestampBare(segments: readonly Segment[]): boolean {
   return segments.some(({ type }, index) => {

@@ -41,7 +41,9 @@ function idValue(request: SignedRequest, source: DedupeSource): string | undefin
   if (source.from === "form") return only(new URLSearchParams(request.body.toString("utf8")).getAll(source.name));
   const parsed = request.json();
   const tokens = pointerTokens(source.pointer);
-  return parsed.ok && isLone(parsed.value, tokens) ? idAt(parsed.value, tokens, () => parseExact(request.body)) : undefined;
+  return parsed.ok && isLone(parsed.value, tokens)
+    ? idAt(parsed.value, tokens, () => parseExact(request.body))
+    : undefined;
 }
 
 function only(values: readonly string[]): string | undefined {

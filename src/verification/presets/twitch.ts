@@ -26,7 +26,7 @@ export const twitch: Preset = {
   retryWindowMs: 86_400_000,
   ackBudgetMs: 2_000,
   ack: { status: 204 },
-  payload: { format: "Any", requiredFields: [], eventTypeFrom: "header:twitch-eventsub-subscription-type" },
+  payload: { format: "JSON", requiredFields: [], eventTypeFrom: "header:twitch-eventsub-subscription-type" },
   statusOverrides: {},
   handshakes: [twitchVerification, twitchRevocation],
   showHeaders: [

@@ -7,6 +7,7 @@ import { decodeDigest, digestForm } from "../encoding.ts";
 import { keyRingCache, usableAt, type PreparedKey } from "../keys.ts";
 import { NO_USABLE_KEY, refuse, singleHeader, singleValue, type Refusal } from "../refusal.ts";
 import { cannotSign } from "../signer.ts";
+import { compileTemplate, fieldForm } from "../template.ts";
 import { checkTimestamp, formatTimestamp, parseTimestamp } from "../timestamp.ts";
 import type { SignedParts, SignedRequest, SignInput, Verdict, Verifier } from "../types.ts";
 import type { SchemeKind } from "./scheme-kind.ts";
@@ -23,6 +24,9 @@ interface Names {
 
 const WEBHOOK: Names = { id: "webhook-id", timestamp: "webhook-timestamp", signature: "webhook-signature" };
 const SVIX: Names = { id: "svix-id", timestamp: "svix-timestamp", signature: "svix-signature" };
+
+/** A full stop ends the id in the signed content, and the specification allows none in it. */
+const ID = fieldForm(compileTemplate("{id}.{timestamp}.{body}"), 0);
 
 const MAC = digestForm("base64", 32);
 
@@ -83,6 +87,8 @@ function readClaims(request: SignedRequest): Claims | Refusal {
   if (typeof signature !== "string") return signature;
   const id = singleHeader(request, names.id, "SignatureMalformed");
   if (typeof id !== "string") return id;
+  if (!ID.test(id))
+    return refuse("SignatureMalformed", `${names.id} has a character that no id may have (a full stop?)`);
   const timestamp = singleHeader(request, names.timestamp, "TimestampMalformed");
   if (typeof timestamp !== "string") return timestamp;
   const signedAt = parseTimestamp(timestamp, "seconds");

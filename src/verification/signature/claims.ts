@@ -63,8 +63,21 @@ function readValues({ headers }: SignatureSettings, request: SignedRequest): rea
   );
 }
 
-function readId({ readsId, idHeader }: SignatureSettings, request: SignedRequest): string | undefined | Refusal {
-  return readsId && idHeader !== undefined ? singleHeader(request, idHeader, "SignatureMalformed") : undefined;
+function readId(
+  { readsId, idHeader, idForm }: SignatureSettings,
+  request: SignedRequest,
+): string | undefined | Refusal {
+  if (!readsId || idHeader === undefined) return undefined;
+  const id = singleHeader(request, idHeader, "SignatureMalformed");
+  return typeof id !== "string" || idForm.test(id) ? id : unclearEnd(idHeader);
+}
+
+/** The refusal of a value whose end in the signed content could be anywhere. */
+export function unclearEnd(header: string): Refusal {
+  return refuse(
+    "SignatureMalformed",
+    `header ${header} has a character that cannot be told from what is signed beside it`,
+  );
 }
 
 /** The name of the key, when the sender gives one. */

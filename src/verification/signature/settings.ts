@@ -7,7 +7,7 @@ import {
   type VerifierOptions,
 } from "../config.ts";
 import type { Coverage } from "../schemes/scheme-kind.ts";
-import { compileTemplate, contains, isDelimited, isTimestampBare, type Segment } from "../template.ts";
+import { compileTemplate, contains, fieldForm, isDelimited, isTimestampBare, type Segment } from "../template.ts";
 import type { TimestampUnit } from "../timestamp.ts";
 
 /** Where the timestamp stands. Header names are in lower case. */
@@ -17,7 +17,10 @@ export type TimestampPlace = { readonly unit: TimestampUnit } & (
   | { readonly from: "json"; readonly tokens: readonly string[]; readonly pointer: string }
 );
 
-type ContentSettings = Pick<SignatureSettings, "segments" | "contentOf">;
+type ContentSettings = Pick<SignatureSettings, "segments" | "contentOf" | "idForm" | "headerForms">;
+
+/** Of an id that a provider's own function reads: the function says what else it must be. */
+const ANY_ID = /^[\x21-\x7e]{1,256}$/;
 
 /** A {@link SignatureConfig} as the hot path needs it: names in lower case, the template compiled. */
 export interface SignatureSettings {
@@ -32,6 +35,10 @@ export interface SignatureSettings {
   readonly idHeader: string | undefined;
   /** The id must be there, since it is part of the signed content. */
   readonly readsId: boolean;
+  /** What the id must look like. */
+  readonly idForm: RegExp;
+  /** What a header in the signed content must look like, by the place of its segment. */
+  readonly headerForms: ReadonlyMap<Segment, RegExp>;
   /** Where the id ends is certain, so that it can be believed. */
   readonly trustsId: boolean;
   readonly keyIdHeader: string | undefined;
@@ -72,8 +79,14 @@ function lowerAll(names: readonly string[]): readonly string[] {
 }
 
 function compileContent({ signedContent }: SignatureConfig): ContentSettings {
-  if (typeof signedContent !== "string") return { segments: undefined, contentOf: signedContent };
-  return { segments: compileTemplate(signedContent), contentOf: undefined };
+  if (typeof signedContent !== "string") {
+    return { segments: undefined, contentOf: signedContent, idForm: ANY_ID, headerForms: new Map() };
+  }
+  const segments = compileTemplate(signedContent);
+  const forms = segments.map((segment, index) => [segment, fieldForm(segments, index)] as const);
+  const idForm = forms.find(([{ type }]) => type === "id")?.[1] ?? ANY_ID;
+  const headerForms = new Map(forms.filter(([{ type }]) => type === "header"));
+  return { segments, contentOf: undefined, idForm, headerForms };
 }
 
 function idSettings(

@@ -2,7 +2,7 @@ import type { Content } from "../config.ts";
 import { singleHeader, type Refusal } from "../refusal.ts";
 import { latin1, type Segment } from "../template.ts";
 import type { SignedRequest } from "../types.ts";
-import { findParam, type ContentSource } from "./claims.ts";
+import { findParam, unclearEnd, type ContentSource } from "./claims.ts";
 import type { SignatureSettings } from "./settings.ts";
 
 /** Contents of a {@link SignedContent} that are looked at. */
@@ -14,9 +14,9 @@ export function signedContents(
   request: SignedRequest,
   claims: ContentSource,
 ): readonly Content[] | Refusal {
-  const { contentOf, segments = [] } = settings;
+  const { contentOf } = settings;
   if (contentOf === undefined) {
-    const content = fillTemplate(segments, request, claims);
+    const content = fillTemplate(settings, request, claims);
     return "ok" in content ? content : [content];
   }
   const { values, timestamp, id } = claims;
@@ -26,17 +26,17 @@ export function signedContents(
 }
 
 /** Neighbouring pieces of text become one part: an algorithm takes each part on its own. */
-function fillTemplate(segments: readonly Segment[], request: SignedRequest, claims: ContentSource): Content | Refusal {
+function fillTemplate(settings: SignatureSettings, request: SignedRequest, claims: ContentSource): Content | Refusal {
   const parts: (string | Buffer)[] = [];
   let text = "";
-  for (const segment of segments) {
+  for (const segment of settings.segments ?? []) {
     if (segment.type === "body") {
       if (text !== "") parts.push(text);
       parts.push(request.body);
       text = "";
       continue;
     }
-    const piece = segmentText(segment, request, claims);
+    const piece = segmentText(settings, segment, request, claims);
     if (typeof piece === "object") return piece;
     text += piece;
   }
@@ -44,12 +44,17 @@ function fillTemplate(segments: readonly Segment[], request: SignedRequest, clai
   return parts;
 }
 
-function segmentText(segment: Segment, request: SignedRequest, claims: ContentSource): string | Refusal {
+function segmentText(
+  settings: SignatureSettings,
+  segment: Segment,
+  request: SignedRequest,
+  claims: ContentSource,
+): string | Refusal {
   switch (segment.type) {
     case "literal":
       return segment.text;
     case "header":
-      return singleHeader(request, segment.name, "SignatureMalformed");
+      return headerText(settings, segment, request);
     case "timestamp":
       return claims.timestamp ?? "";
     case "id":
@@ -59,4 +64,14 @@ function segmentText(segment: Segment, request: SignedRequest, claims: ContentSo
     default:
       return segment.type === "method" ? request.method : request.path;
   }
+}
+
+function headerText(
+  { headerForms }: SignatureSettings,
+  segment: Extract<Segment, { type: "header" }>,
+  request: SignedRequest,
+): string | Refusal {
+  const value = singleHeader(request, segment.name, "SignatureMalformed");
+  if (typeof value !== "string") return value;
+  return headerForms.get(segment)?.test(value) === false ? unclearEnd(segment.name) : value;
 }

@@ -3,7 +3,7 @@
 import hashlib
 import hmac as mac
 
-from strict import Refused, base64_bytes, hex_bytes, member, need, utf8
+from strict import Refused, base64_bytes, hex_bytes, identity, member, need, utf8
 
 SIZES = {"md5": 16, "sha1": 20, "sha256": 32, "sha512": 64}
 
@@ -82,7 +82,7 @@ def timed(header, time_header, prefix, unit, tolerance, before=b"", after=b"", e
     def content(request):
         stamp = request.header(time_header)
         request.check_time(stamp, unit, tolerance)
-        head = request.header(id_header).encode("latin-1") if id_header else b""
+        head = identity(request.header(id_header)) if id_header else b""
         return [head, before, stamp.encode(), after, request.body]
 
     return plain(header, prefix=prefix, encoding=encoding, content=content)
@@ -98,7 +98,7 @@ def with_url(url_first):
 
 def linear(request):
     stamp = member(request.json(), "webhookTimestamp", kind=int)
-    request.check_time(str(stamp), "ms", 60)
+    request.check_time(str(stamp), "ms", 8 * 3600)
     return [request.body]
 
 

@@ -16,7 +16,7 @@ from public_keys import (
     rsa_from_certificate,
 )
 from schemes import digest, matches, plain, same
-from strict import Refused, base64_bytes, base64url_bytes, hex_bytes, json_value, member, need, utf8
+from strict import Refused, base64_bytes, base64url_bytes, hex_bytes, identity, json_value, member, need, utf8
 
 # ---- Standard Webhooks
 
@@ -24,11 +24,11 @@ from strict import Refused, base64_bytes, base64url_bytes, hex_bytes, json_value
 def standard_webhooks(request):
     svix = not request.has("webhook-signature") and request.has("svix-signature")
     name = "svix-" if svix else "webhook-"
-    stamp, identity = request.header(name + "timestamp"), request.header(name + "id")
+    stamp, message = request.header(name + "timestamp"), identity(request.header(name + "id"), "~:/+=@|")
     items = request.header(name + "signature").split(" ")
     need(len(items) <= 20 and all(item.count(",") <= 1 for item in items))
     request.check_time(stamp, "s", 300)
-    content = b".".join([identity.encode("latin-1"), stamp.encode(), request.body])
+    content = b".".join([message, stamp.encode(), request.body])
     for key in request.keys():
         text = key.decode("latin-1")
         public = text.startswith("whpk_")
@@ -213,6 +213,12 @@ def hook0(request):
     if "v1" in fields:
         need("h" in fields)
         names = fields["h"].split(" ")
+        lower = [name.lower() for name in names]
+        need(len(names) <= 64 and len(set(lower)) == len(lower))
+        for name in lower:
+            if name == "x-event-id":
+                identity(request.header(name))
+            need(not set('{["') & set(request.header(name)))
         values = [request.header(name.lower()).encode("latin-1") for name in names]
         content = b".".join([stamp, fields["h"].encode("latin-1"), b".".join(values), request.body])
         signature = hex_bytes(fields["v1"], 32, any_case=True)
@@ -263,10 +269,11 @@ def certificate_key(request):
 
 def paypal(request):
     names = ("transmission-id", "transmission-time", "cert-url", "auth-algo", "transmission-sig")
-    identity, time, url, algorithm, signature = (request.header("paypal-" + name) for name in names)
+    transmission, time, url, algorithm, signature = (request.header("paypal-" + name) for name in names)
     need(algorithm == "SHA256withRSA" and re.fullmatch(r"https://([a-z0-9-]+\.)*paypal\.com/[A-Za-z0-9/._-]+", url))
-    request.check_time(time, "rfc3339", 0)
-    content = f"{identity}|{time}|{request.text_key()}|{zlib.crc32(request.body)}".encode("latin-1")
+    identity(transmission)
+    request.check_time(time, "rfc3339", 4 * 86400)
+    content = f"{transmission}|{time}|{request.text_key()}|{zlib.crc32(request.body)}".encode("latin-1")
     rsa(certificate_key(request), "sha256", base64_bytes(signature), content)
 
 
@@ -330,7 +337,7 @@ def mailgun(request):
         try:
             token, text = (member(body, field, name) for name in ("token", "signature"))
             stamp = str(member(body, field, "timestamp", kind=(str, int)))
-            request.check_time(stamp, "s", 300)
+            request.check_time(stamp, "s", 8 * 3600)
             return matches([hex_bytes(text, 32)], request.keys(), "sha256", stamp.encode(), utf8(token))
         except Refused:
             pass

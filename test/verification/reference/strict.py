@@ -15,6 +15,12 @@ def need(condition):
         raise Refused
 
 
+def identity(text, extra=""):
+    """An id in the signed content: nothing that could be the border to its neighbour, or the beginning of a body of JSON."""
+    need(0 < len(text) <= 256 and all(c.isascii() and (c.isalnum() or c in "_-" + extra) for c in text))
+    return text.encode()
+
+
 def hex_bytes(text, size, any_case=False):
     need(len(text) == 2 * size and re.fullmatch("[0-9a-fA-F]+" if any_case else "[0-9a-f]+", text))
     return bytes.fromhex(text)

@@ -58,6 +58,7 @@ describe("hook0", () => {
       "a list of more headers than any sender signs",
       request(`t=${TIME},h=${Array.from({ length: 65 }, () => "x-test").join(" ")},v1=${V1}`),
     ],
+    ["SignatureMalformed", "a header that is listed twice", request(LISTED.replace("X-Test2", "X-Test"))],
     ["SignatureMalformed", "two timestamps", request(`t=${TIME},${LISTED}`)],
     ["SignatureMalformed", "an item without a name", request(`=x,${LISTED}`)],
     ["SignatureMalformed", "an item without a value", request(`${LISTED},x`)],
@@ -74,6 +75,28 @@ describe("hook0", () => {
     ["TimestampInFuture", "a timestamp ahead", stamped(NOW / 1_000 + 301)],
   ])("refuses with %s %s", (reason, _what, sent) => {
     expect(outcome("hook0", sent, KEYS)).toBe(reason);
+  });
+
+  it("lets no byte of the body move into a header, and none of a header into the event's id", () => {
+    const body = '{"amount":12.5,"x":1}';
+    const names = "x-event-id x-event-type";
+    const sent = (id: string, type: string, rest: string): Sent => ({
+      body: rest,
+      headers: {
+        "x-hook0-signature": `t=${TIME},h=${names},v1=${mac(`${TIME}.${names}.e1.order.created.${body}`)}`,
+        "x-event-id": id,
+        "x-event-type": type,
+      },
+    });
+    const genuine = judge("hook0", sent("e1", "order.created", body), KEYS);
+    expect(genuine).toMatchObject({ ok: true, nonceGoodForMs: 360_000 });
+    for (const provider of ["hook0", "coinbase-cdp"]) {
+      expect(outcome(provider, sent("e1", 'order.created.{"amount":12', '5,"x":1}'), KEYS)).toBe("SignatureMalformed");
+      expect(outcome(provider, sent("e1.order", "created", body), KEYS)).toBe("SignatureMalformed");
+    }
+    // A piece of a value at the head of the body makes it another body, for which the signature is not good a second time.
+    const cut = judge("hook0", sent("e1", "order", `created.${body}`), KEYS);
+    expect(cut.ok && cut.nonce).toBe(genuine.ok && genuine.nonce);
   });
 
   it("never throws, whatever the header says", () => {

@@ -5,7 +5,7 @@ import { decodeDigest, encodeDigest } from "../../encoding.ts";
 import { keyRingCache, usableAt } from "../../keys.ts";
 import { NO_USABLE_KEY, refuse, singleHeader, type Refusal } from "../../refusal.ts";
 import { signerOf } from "../../signer.ts";
-import { checkTimestamp, formatTimestamp, parseTimestamp } from "../../timestamp.ts";
+import { checkTimestamp, formatTimestamp, nonceGoodFor, parseTimestamp } from "../../timestamp.ts";
 import type { HeaderValues, SignedRequest, SignInput, Verifier } from "../../types.ts";
 
 const HEADER = "x-hook0-signature";
@@ -55,7 +55,11 @@ function hook0Scheme(
       if (late) return late;
       for (const { key, material } of usable) {
         const digest = material.digest([...head, request.body]);
-        if (equals(digest, signature)) return { ok: true, key, signedAt, signature: encodeDigest(digest, "hex") };
+        if (!equals(digest, signature)) continue;
+        const canonical = encodeDigest(digest, "hex");
+        // Where the values end is certain before a body of JSON only, so that the signature is good for one body.
+        const once = version === "v1" && { nonce: canonical, ...nonceGoodFor(signedAt, now, toleranceMs) };
+        return { ok: true, key, signedAt, signature: canonical, ...once };
       }
       return refuse("SignatureMismatch", `${version} in ${HEADER} matches none of ${usable.length} key(s)`);
     },
@@ -64,7 +68,7 @@ function hook0Scheme(
 }
 
 function sign(input: SignInput, key: HmacKey, now: number) {
-  const headers: Readonly<Record<string, string>> = { ...input.headers, "x-event-id": input.id };
+  const headers: Readonly<Record<string, string>> = { ...input.headers, [ID_HEADER]: input.id };
   const names = Object.keys(headers).toSorted();
   const timestamp = formatTimestamp(now, "seconds");
   const values = names.map((name) => headers[name] ?? "");
@@ -105,13 +109,21 @@ function readFields(raw: string): ReadonlyMap<string, string> | undefined {
 /** Most headers that may be signed: each is looked up among all of the request's. */
 const MAX_NAMES = 64;
 
-/** Names as listed and values as sent, none left out. */
+/** The event's id is one piece of the signed content: a full stop in it could be the border to the next. */
+const ID_HEADER = "x-event-id";
+const ID = /^[A-Za-z0-9_-]{1,256}$/;
+
+/** What a body of JSON begins with stands in no value: values end where the body begins, and a full stop, which they may hold, is all that tells. */
+const VALUE = /^[^{["]*$/;
+
+/** Names as listed, each once, and values as sent, none left out. */
 function headWithHeaders(timestamp: string, list: string | undefined, header: HeaderValues): Content | Refusal {
   const names = list === undefined || list === "" ? [] : list.split(" ", MAX_NAMES + 1);
   if (names.length > MAX_NAMES)
     return refuse("SignatureMalformed", `h in ${HEADER} lists more than ${MAX_NAMES} headers`);
-  if (list === undefined || !names.every((name) => TOKEN.test(name))) {
-    return refuse("SignatureMalformed", `h in ${HEADER} is no list of header names`);
+  const isOnce = new Set(names.map((name) => name.toLowerCase())).size === names.length;
+  if (list === undefined || !isOnce || !names.every((name) => TOKEN.test(name))) {
+    return refuse("SignatureMalformed", `h in ${HEADER} is no list of header names, each once`);
   }
   const values: string[] = [];
   for (const name of names) {
@@ -119,6 +131,12 @@ function headWithHeaders(timestamp: string, list: string | undefined, header: He
     const [value] = sent;
     if (sent.length > 1) return refuse("SignatureMalformed", `header ${name} was sent ${sent.length} times`);
     if (value === undefined) return refuse("HeaderMissing", `header ${name} is missing, and it is signed`);
+    if (!(name.toLowerCase() === ID_HEADER ? ID : VALUE).test(value)) {
+      return refuse(
+        "SignatureMalformed",
+        `header ${name} has a character that cannot be told from what is signed behind it`,
+      );
+    }
     values.push(value);
   }
   return [`${timestamp}.${names.join(" ")}.${values.join(".")}.`];
