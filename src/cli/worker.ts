@@ -1,5 +1,6 @@
 import { ClusterWorker } from "../delivery/cluster/cluster-worker.ts";
 import { createHttpAttempt } from "../delivery/http-attempt.ts";
+import { EgressGuard } from "../egress/guard.ts";
 import { HttpSender } from "../egress/http-sender.ts";
 import { portOf } from "../lib/listen.ts";
 import { createLogger } from "../observability/logger.ts";
@@ -14,7 +15,9 @@ export const command = roleCommand({
 effect at once. SIGTERM: takes nothing more, and ends when what is under way has been settled, after 75 seconds at most.`,
   async start(config) {
     const logger = createLogger("worker", { level: config.logLevel }).child({ namespace: config.worker.namespace });
-    const sender = new HttpSender();
+    const { concurrency, egress } = config.worker;
+    // As many connections as deliveries: none waits for another's although a destination is free.
+    const sender = new HttpSender({ guard: new EgressGuard({ allow: egress.allow }), connections: concurrency });
     const worker = new ClusterWorker({ config, attempt: createHttpAttempt(sender), metrics: createMetrics(), logger });
     await worker.start();
     logger.info({ adminPort: portOf(worker.admin) }, "worker runs");

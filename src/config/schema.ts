@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isRecord } from "../lib/record.ts";
-import { addressRange, filePath, label, port, whole } from "./values.ts";
+import { addressRange, filePath, label, port, rangeOrHost, whole } from "./values.ts";
 
 const labels = () => z.record(z.string(), z.string());
 
@@ -134,6 +134,20 @@ const gateway = z.strictObject({
   hosts: z.array(host).max(1_000).default([]).describe("The hosts of this release, and who may use them."),
 });
 
+/** Where deliveries may go beside public addresses; see `EgressGuard`. */
+const deliveryEgress = () =>
+  z
+    .strictObject({
+      allow: z
+        .array(rangeOrHost())
+        .max(1_000)
+        .default([])
+        .describe(
+          "Address ranges and hosts that are not public, and that deliveries by `url` may nevertheless go to, or through as an egress proxy: `10.1.0.0/16`, `proxy.example.com`, `*.example.com`. A host's name covers private addresses and 100.64.0.0/10; loopback and link-local addresses need a range. Services of the cluster are reached by `serviceRef`, without this.",
+        ),
+    })
+    .prefault({});
+
 const workers = z.strictObject({
   image: z.string().default("davit:dev").describe("Image of workers, unless a route names its own."),
   imagePullPolicy: z.enum(["Always", "IfNotPresent", "Never"]).default("IfNotPresent").describe("Its pull policy."),
@@ -160,6 +174,7 @@ const workers = z.strictObject({
     )
     .default({})
     .describe("Namespaces whose workers differ from `defaults`: name → `replicas`, `concurrency`, `resources`."),
+  egress: deliveryEgress(),
 });
 
 const controller = z.strictObject({
@@ -194,6 +209,7 @@ const worker = z.strictObject({
     .optional()
     .describe("Namespace whose events are delivered. Differs from the Pod's own with Redis users `Shared`."),
   concurrency: whole(1, 10_000).default(500).describe("Deliveries under way at most."),
+  egress: deliveryEgress(),
 });
 
 /** The config file of every role: one YAML, a section per role. Unknown keys are refused. */

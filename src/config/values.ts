@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { z } from "zod";
+import { HOST_PATTERN } from "../lib/host-pattern.ts";
 
 /** A whole number of bytes, replicas, milliseconds … within bounds, ends included. */
 export const whole = (min: number, max: number) => z.number().int().min(min).max(max);
@@ -23,6 +24,15 @@ export const filePath = () =>
 /** `10.0.0.0/8`, `fd00::/8` or one address. */
 export const addressRange = () =>
   z.string().refine(isAddressRange, "is no address range: write it as 10.0.0.0/8 or fd00::/8");
+
+/** {@link addressRange}, or a host's name: `proxy.example.com`, `*.example.com` for all below it. */
+export const rangeOrHost = () =>
+  z
+    .string()
+    .refine(
+      (text) => isAddressRange(text) || HOST_PATTERN.test(text),
+      "is neither an address range nor a host: write it as 10.0.0.0/8, fd00::/8, proxy.example.com or *.example.com",
+    );
 
 function isAddressRange(text: string): boolean {
   const [address = "", bits, ...rest] = text.split("/");

@@ -24,6 +24,7 @@ export function createHttpAttempt(sender: HttpSender, clock: Clock = systemClock
     if (headers === undefined) return Promise.resolve({ type: "notSent" });
     return sender.send({
       origin: target.origin,
+      way: target.way,
       path: target.path,
       method: "POST",
       headers,

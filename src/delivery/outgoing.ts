@@ -1,10 +1,13 @@
 import type { TakenCopy } from "../custody/port.ts";
+import { type Way, wayOf } from "../egress/pools.ts";
+import type { DestinationEntry } from "../routes/entry.ts";
 import { createSigner, type Signer } from "./signing.ts";
 import type { WorkerDestination } from "./destinations.ts";
 
 /** A destination's request as far as it is the same for every attempt. */
 export interface OutgoingTarget {
   readonly origin: string;
+  readonly way: Way;
   /** Path and query. */
   readonly path: string;
   /** Names and values in turn. */
@@ -39,41 +42,63 @@ const OWN_HEADERS: readonly string[] = [
   "webhook-signature",
   "webhook-timestamp",
 ];
-/** What a sender authenticates to us with is not for others. */
-const SECRET_HEADERS: readonly string[] = ["authorization", "cookie", "set-cookie", "x-api-key", "x-gitlab-token"];
+/** What a sender authenticates to us with is not for others. The gateway keeps none of these, nor those its route's scheme names. */
+const SECRET_HEADERS: readonly string[] = [
+  "authorization",
+  "cookie",
+  "davit-signature",
+  "set-cookie",
+  "x-api-key",
+  "x-gitlab-token",
+];
+/** Without them nobody can read the bytes, which are sent as they came. */
+const ALWAYS_FORWARDED: readonly string[] = ["content-type", "content-encoding"];
 
 const NEVER_SET: ReadonlySet<string> = new Set([...CONNECTION_HEADERS, ...OWN_HEADERS]);
 const NEVER_FORWARDED: ReadonlySet<string> = new Set([...NEVER_SET, ...SECRET_HEADERS]);
-/** RFC 9110 §5.5 `field-content` in Latin-1. */
+/** RFC 9110 §5.1 `field-name`, a token. */
+const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** RFC 9110 §5.5 `field-content` in Latin-1: no line end can be in it. */
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Resolves URL, fixed headers and keys of a destination; once for each version of its config. */
+/** Resolves URL, way, fixed headers and keys of a destination; once for each version of its config. */
 export function outgoingTarget(destination: WorkerDestination, url: string): OutgoingTarget {
   const { entry } = destination;
   const { origin, pathname, search, username, password } = new URL(url);
-  const staticHeaders = ["user-agent", "davit", "davit-route", `${destination.namespace}/${destination.routeName}`];
-  const taken = new Set(["user-agent"]);
-  for (const [name, value] of Object.entries(entry.headers)) {
-    const lower = name.toLowerCase();
-    if (NEVER_SET.has(lower) || !FIELD_VALUE.test(value)) continue;
-    if (lower === "user-agent") staticHeaders.splice(0, 2);
-    taken.add(lower);
-    staticHeaders.push(lower, value);
-  }
-  if (username !== "" && !taken.has("authorization")) {
-    staticHeaders.push("authorization", basicAuthorization(username, password));
+  const fixed = fixedHeaders(entry);
+  if (!fixed.has("user-agent")) fixed.set("user-agent", "davit");
+  if (username !== "" && !fixed.has("authorization")) {
+    fixed.set("authorization", basicAuthorization(username, password));
   }
   const signatureHeader = entry.signing?.header.toLowerCase();
-  const forwarded = ["content-type", ...entry.forwardHeaders.map((name) => name.toLowerCase())].filter(
-    (name) => !NEVER_FORWARDED.has(name) && !taken.has(name) && name !== signatureHeader,
+  const forwarded = [...ALWAYS_FORWARDED, ...entry.forwardHeaders.map((name) => name.toLowerCase())].filter(
+    (name) => FIELD_NAME.test(name) && !NEVER_FORWARDED.has(name) && !fixed.has(name) && name !== signatureHeader,
   );
   return {
     origin,
+    way: wayTo(entry),
     path: pathname + search,
-    staticHeaders,
+    staticHeaders: [...fixed].flat().concat("davit-route", `${destination.namespace}/${destination.routeName}`),
     forwarded: [...new Set(forwarded)],
     signer: entry.signing && createSigner(entry.signing),
   };
+}
+
+/** Headers the route and its Secrets fix, lower-case names. One that cannot be sent is left out: it would make every event undeliverable. */
+function fixedHeaders(entry: DestinationEntry): Map<string, string> {
+  const fixed = new Map<string, string>();
+  const fromSecrets = Object.entries(entry.headersFrom ?? {}).map(([name, value]) => [name, value.trim()] as const);
+  for (const [name, value] of [...Object.entries(entry.headers), ...fromSecrets]) {
+    const lower = name.toLowerCase();
+    if (!NEVER_SET.has(lower) && FIELD_NAME.test(lower) && FIELD_VALUE.test(value)) fixed.set(lower, value);
+  }
+  return fixed;
+}
+
+/** A Service is in the cluster, where no egress proxy stands in between. */
+function wayTo({ target, tls, proxy }: DestinationEntry): Way {
+  const viaService = target.type === "http" && target.viaService === true;
+  return viaService ? wayOf({ network: "Cluster", tls }) : wayOf({ network: "Public", tls, proxy });
 }
 
 /**

@@ -9,8 +9,11 @@ export type DelaySource = "schedule" | "backoff" | "retry_after";
 export type Decision =
   | { readonly outcome: "delivered" }
   | { readonly outcome: "retry"; readonly delayMs: number; readonly delaySource: DelaySource }
-  /** `AttemptsExhausted`, `GiveUpAfter`, `Unrecoverable`, or `Status404` and the like. */
-  | { readonly outcome: "dead"; readonly reason: string };
+  /**
+   * `AttemptsExhausted`, `GiveUpAfter`, `AddressNotAllowed` (one of those two, after an attempt that the guard over outgoing connections refused),
+   * `Unrecoverable`, or `Status404` and the like. `disable`: the destination said that it is gone for good (410), and gets nothing more.
+   */
+  | { readonly outcome: "dead"; readonly reason: string; readonly disable?: true };
 
 export interface DecisionContext {
   /** Unix ms on the store's clock. */
@@ -30,9 +33,12 @@ const DELAY_FOR_ZERO_MS = 1_000;
 const MIN_DELAY_MS = 100;
 const RETRYABLE_4XX: ReadonlySet<number> = new Set([408, 425, 429]);
 
+/** RFC 9110 §15.5.11; Standard Webhooks: the receiver asks for an end of deliveries. */
+const GONE = 410;
+
 /**
- * Decides after an attempt: 2xx is success; 408, 425, 429, 5xx and every error without a response are tried again until attempts or time are used
- * up; any other status, 3xx included, is final. The next attempt is at the later of the policy's delay and `Retry-After`.
+ * Decides after an attempt: 2xx is success; 408, 425, 429, 5xx and every error without a response (DNS, connection, TLS, timeout, an address that is not
+ * allowed) are tried again until attempts or time are used up; any other status, 3xx included, is final, and 410 ends the destination too. The next attempt is at the later of the policy's delay and `Retry-After`.
  */
 export function decide(
   result: FinishedAttempt,
@@ -42,14 +48,14 @@ export function decide(
 ): Decision {
   if (isSuccess(result)) return { outcome: "delivered" };
   const final = finalReason(result);
-  if (final !== undefined) return { outcome: "dead", reason: final };
-  if (copy.used >= maxAttempts(policy)) return { outcome: "dead", reason: "AttemptsExhausted" };
+  if (final !== undefined) return { outcome: "dead", reason: final, ...(isGone(result) && { disable: true }) };
+  if (copy.used >= maxAttempts(policy)) return usedUp(result, "AttemptsExhausted");
 
   const own = policyDelay(policy, copy.used, context.random);
   const hint = hintOf(result, policy, context.now);
   const delayMs = Math.max(own, hint, own === 0 ? DELAY_FOR_ZERO_MS : MIN_DELAY_MS);
   if (context.now + delayMs > deadline(copy.firstAttemptAt + policy.giveUpAfterMs, context.now + hint, context)) {
-    return { outcome: "dead", reason: "GiveUpAfter" };
+    return usedUp(result, "GiveUpAfter");
   }
   return { outcome: "retry", delayMs, delaySource: hint > own ? "retry_after" : policy.type };
 }
@@ -62,6 +68,16 @@ export function maxAttempts(policy: RetryPolicy): number {
 /** A `Retry-After` that ends after the deadline moves it there, with room for one attempt. */
 function deadline(giveUpAt: number, hintEndsAt: number, context: DecisionContext): number {
   return hintEndsAt > giveUpAt ? hintEndsAt + context.timeoutMs : giveUpAt;
+}
+
+/** The reason says what to do about it: time was not short where the address was forbidden. */
+function usedUp(result: FinishedAttempt, reason: "AttemptsExhausted" | "GiveUpAfter"): Decision {
+  const forbidden = result.type === "error" && result.code === "AddressNotAllowed";
+  return { outcome: "dead", reason: forbidden ? "AddressNotAllowed" : reason };
+}
+
+function isGone(result: FinishedAttempt): boolean {
+  return result.type === "response" && result.status === GONE;
 }
 
 function isSuccess(result: FinishedAttempt): boolean {

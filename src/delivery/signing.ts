@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
+import { HmacKey } from "../lib/hmac.ts";
 import type { DestinationEntry, RingKey } from "../routes/entry.ts";
 
 type SigningConfig = NonNullable<DestinationEntry["signing"]>;
@@ -10,7 +10,7 @@ type SigningConfig = NonNullable<DestinationEntry["signing"]>;
 export type Signer = (headers: string[], id: string, body: Buffer, now: number) => boolean;
 
 interface ReadyKey {
-  readonly key: KeyObject;
+  readonly key: HmacKey;
   readonly notAfter: number;
 }
 
@@ -41,7 +41,7 @@ function readyKeys(config: SigningConfig): readonly ReadyKey[] {
   return config.keys.flatMap((key) => {
     const secret = isStandard(config) ? standardSecret(key) : secretBytes(key);
     if (key.state === "next" || secret.length === 0) return [];
-    return [{ key: createSecretKey(secret), notAfter: key.notAfter ?? Infinity }];
+    return [{ key: new HmacKey("sha256", secret), notAfter: key.notAfter ?? Infinity }];
   });
 }
 
@@ -56,7 +56,7 @@ function standardSigner(keys: readonly ReadyKey[]): Signer {
     let signatures = "";
     for (const { key, notAfter } of keys) {
       if (now > notAfter) continue;
-      const mac = createHmac("sha256", key).update(content).update(body).digest("base64");
+      const mac = key.digestText([content, body], "base64");
       signatures += signatures === "" ? `v1,${mac}` : ` v1,${mac}`;
     }
     if (signatures === "") return false;
@@ -71,7 +71,7 @@ function timestampedSigner(keys: readonly ReadyKey[], header: string): Signer {
     let signatures = "";
     for (const { key, notAfter } of keys) {
       if (now > notAfter) continue;
-      signatures += `,v1=${createHmac("sha256", key).update(`${seconds}.`).update(body).digest("hex")}`;
+      signatures += `,v1=${key.digestText([`${seconds}.`, body], "hex")}`;
     }
     if (signatures === "") return false;
     headers.push(header, `t=${seconds}${signatures}`);

@@ -1,7 +1,10 @@
 import { errors } from "undici";
 
-/** Codes of undici that say what happened in words of their own library; all others are passed on. */
+/** Codes that say what happened in words of their own library, and our own; all others are passed on. */
 const STABLE: Readonly<Record<string, string>> = {
+  EGRESS_FORBIDDEN: "AddressNotAllowed",
+  proxy_refused: "proxy_refused",
+  proxy_timeout: "proxy_timeout",
   UND_ERR_CONNECT_TIMEOUT: "connect_timeout",
   UND_ERR_HEADERS_TIMEOUT: "timeout",
   UND_ERR_BODY_TIMEOUT: "timeout",
@@ -18,7 +21,7 @@ const STABLE: Readonly<Record<string, string>> = {
 /**
  * A short code that stays the same over versions of undici and Node: `timeout`, `connect_timeout`, `ECONNREFUSED`, `ECONNRESET`, `ENOTFOUND`,
  * OpenSSL's and Node's TLS codes (`DEPTH_ZERO_SELF_SIGNED_CERT`, `ERR_TLS_CERT_ALTNAME_INVALID`, …), `bad_response`, `headers_too_large`,
- * `invalid_request`, `closed`, else `unknown`. Never a message: those carry hosts, and URLs with credentials.
+ * `invalid_request`, `closed`, `AddressNotAllowed` (an `EgressForbiddenError`), `proxy_refused`, `proxy_timeout`, else `unknown`. Never a message: those carry hosts, and URLs with credentials.
  */
 export function errorCode(error: unknown): string {
   if (error instanceof errors.HTTPParserError) return "bad_response";

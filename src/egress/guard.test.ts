@@ -64,14 +64,14 @@ describe("the guard over outgoing connections", () => {
     "0",
   ])("does not let a request through to http://%s/", async (host) => {
     const port = await serve((_, response) => response.end("secret"));
-    expect(await codeOf(ask(`http://${host}:${port}/`, {}))).toBe("EGRESS_FORBIDDEN");
+    expect(await codeOf(ask(`http://${host}:${port}/`, {}))).toBe("AddressNotAllowed");
     expect(hits).toBe(0);
   });
 
   test("refuses a name when any of its addresses is forbidden", async () => {
     const port = await serve((_, response) => response.end("secret"));
     for (const addresses of [["8.8.8.8", "::1"], ["127.0.0.1", "8.8.8.8"], ["8.8.8.8", "fe80::1%1"], []]) {
-      expect(await codeOf(ask(`http://mixed.example:${port}/`, resolver(addresses)))).toBe("EGRESS_FORBIDDEN");
+      expect(await codeOf(ask(`http://mixed.example:${port}/`, resolver(addresses)))).toBe("AddressNotAllowed");
     }
     expect(hits).toBe(0);
   });
@@ -88,7 +88,7 @@ describe("the guard over outgoing connections", () => {
     const port = await serve((_, response) => response.end("hello"));
     const allow = ["127.0.0.1/32"];
     expect((await ask(`http://127.0.0.1:${port}/`, { allow })).body.toString()).toBe("hello");
-    expect(await codeOf(ask(`http://127.0.0.2:${port}/`, { allow }))).toBe("EGRESS_FORBIDDEN");
+    expect(await codeOf(ask(`http://127.0.0.2:${port}/`, { allow }))).toBe("AddressNotAllowed");
     expect(() => new EgressGuard({ allow: ["everything"] })).toThrow(RangeError);
   });
 

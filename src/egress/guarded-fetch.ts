@@ -20,7 +20,7 @@ export interface FetchResponse {
   readonly body: Buffer;
 }
 
-/** Why there is no response: a code of {@link errorCode}, `EGRESS_FORBIDDEN`, `invalid_request`, `timeout` or `response_too_large`. */
+/** Why there is no response: a code of {@link errorCode}, `invalid_request`, `timeout` or `response_too_large`. */
 export class FetchError extends Error {
   readonly code: string;
   constructor(code: string, options?: ErrorOptions) {
@@ -43,7 +43,11 @@ const CONNECTIONS = 4;
 
 /** Makes a {@link Fetch} behind the guard. Connections are kept for a few seconds only. */
 export function guardedFetch(guard: EgressGuard = new EgressGuard()): GuardedFetch {
-  const agent = new Agent({ connections: CONNECTIONS, connect: guard.connector(5_000), keepAliveTimeout: 4_000 });
+  const agent = new Agent({
+    connections: CONNECTIONS,
+    connect: guard.connector({ timeoutMs: 5_000 }),
+    keepAliveTimeout: 4_000,
+  });
   return { fetch: (request) => exchange(agent, request), close: () => agent.destroy() };
 }
 

@@ -2,12 +2,14 @@ import type { Dispatcher } from "undici";
 import { systemClock, type Clock } from "../lib/clock.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Exchange, type SendResult } from "./exchange.ts";
-import { type PooledOrigin, Pools, type PoolsOptions } from "./pools.ts";
+import { type PooledOrigin, Pools, type PoolsOptions, type Way } from "./pools.ts";
 
 /** One request, ready to be written. */
 export interface OutgoingRequest {
   /** `scheme://host:port`, without path and credentials. */
   readonly origin: string;
+  /** Default: straight to a public address. */
+  readonly way?: Way;
   /** Path and query. */
   readonly path: string;
   readonly method: Dispatcher.HttpMethod;
@@ -27,7 +29,7 @@ export interface HttpSenderOptions extends PoolsOptions {
 }
 
 /**
- * Sends HTTP/1.1 requests over pools of keep-alive connections. Follows no redirects, reads at most 64 KiB of a response and keeps 2 KiB.
+ * Sends HTTP/1.1 requests over pools of keep-alive connections, where its guard lets them lead. Follows no redirects, reads at most 64 KiB of a response and keeps 2 KiB.
  */
 export class HttpSender {
   readonly #pools: Pools;
@@ -48,7 +50,7 @@ export class HttpSender {
       const requests = request.signal === undefined ? undefined : this.#requestsOf(request.signal);
       if (request.signal?.aborted) return resolve({ type: "notSent" });
       const startedAt = this.#clock.monotonic();
-      const pooled = this.#acquire(request.origin);
+      const pooled = this.#acquire(request);
       if (pooled === undefined) return resolve({ type: "error", code: "invalid_request", durationMs: 0 });
       const exchange: Exchange = new Exchange({
         startedAt,
@@ -77,9 +79,9 @@ export class HttpSender {
   }
 
   /** @returns `undefined` for what is no origin of a scheme we speak */
-  #acquire(origin: string): PooledOrigin | undefined {
+  #acquire({ origin, way }: OutgoingRequest): PooledOrigin | undefined {
     try {
-      return this.#pools.acquire(origin);
+      return this.#pools.acquire(origin, way);
     } catch {
       return undefined;
     }

@@ -5,7 +5,7 @@ import type { RouteEntry } from "../routes/entry.ts";
 /** Name under which the canonical signature is kept with an event that a handler gets. Set by the gateway alone: a sender's header of this name is not kept. */
 export const KEPT_SIGNATURE = "davit-signature";
 
-/** Hop-by-hop fields (RFC 9110 §7.6.1) and those that describe this connection or this encoding of the message. */
+/** Hop-by-hop fields (RFC 9110 §7.6.1), those that describe this message on this connection, and credentials. */
 const NEVER = new Set([
   "connection",
   "keep-alive",
@@ -35,7 +35,7 @@ export interface HeaderRules {
 }
 
 /**
- * What is kept: the content type, what any destination forwards (`*` is everything), and the headers a preset shows. Signatures, tokens, credentials
+ * What is kept: type and encoding of the content, what any destination forwards (`*` is everything), and the headers a preset shows. Signatures, tokens, credentials
  * and hop-by-hop fields never are, whatever a manifest says.
  */
 export function compileKeptHeaders(
@@ -46,7 +46,7 @@ export function compileKeptHeaders(
   const forbidden = new Set([...NEVER, ...secretHeaders]);
   const forwarded = entry.destinations.flatMap((destination) => destination.forwardHeaders);
   if (forwarded.includes("*")) return { names: "all", forbidden };
-  const names = new Set(["content-type", ...shown, ...forwarded.map((name) => name.toLowerCase())]);
+  const names = new Set(["content-type", "content-encoding", ...shown, ...forwarded.map((name) => name.toLowerCase())]);
   return { names: [...names].filter((name) => !forbidden.has(name)), forbidden };
 }
 

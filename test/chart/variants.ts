@@ -48,6 +48,7 @@ export const VARIANTS: Readonly<Record<string, object>> = {
       image: "images.example.com/worker:1",
       defaults: { replicas: 2, concurrency: 1_000 },
       namespaces: { shop: { replicas: 5 } },
+      egress: { allow: ["10.9.0.0/16", "*.example.com"] },
     },
     networkPolicy: { enabled: true },
   },

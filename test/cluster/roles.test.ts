@@ -35,7 +35,12 @@ describe("gateway and worker with exactly the rights that they are given", () =>
     [redis, tenant] = await Promise.all([startRedis(), cluster.namespace("tenant"), receiver.start()]);
     const namespace = await cluster.namespace("release");
     roles = await chartRoles(cluster, { release, namespace, values: {} });
-    config = configSchema.parse({ release, namespace, redis: { urlFile: file("redis-url", redis.url) } });
+    config = configSchema.parse({
+      release,
+      namespace,
+      redis: { urlFile: file("redis-url", redis.url) },
+      workers: { egress: { allow: ["127.0.0.1"] } },
+    });
   });
   afterEach(async () => {
     for (const process of processes.splice(0)) await process.end();

@@ -9,8 +9,9 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { createHttpAttempt } from "../../src/delivery/http-attempt.ts";
 import { Worker } from "../../src/delivery/worker.ts";
 import type { SendResult } from "../../src/egress/exchange.ts";
-import { HttpSender, type HttpSenderOptions, type OutgoingRequest } from "../../src/egress/http-sender.ts";
+import type { HttpSender, HttpSenderOptions, OutgoingRequest } from "../../src/egress/http-sender.ts";
 import { FaultOutbox } from "../support/fault-outbox.ts";
+import { loopbackSender } from "../support/loopback-sender.ts";
 import { workerDestination } from "../support/worker-destination.ts";
 
 const cleanups: (() => unknown)[] = [];
@@ -48,7 +49,7 @@ async function serveRaw(
 }
 
 function createSender(options: HttpSenderOptions = {}): HttpSender {
-  const sender = new HttpSender(options);
+  const sender = loopbackSender(options);
   cleanups.push(() => sender.close());
   return sender;
 }

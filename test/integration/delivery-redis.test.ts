@@ -6,7 +6,7 @@ import { RedisStore } from "../../src/custody/redis/store.ts";
 import { createHttpAttempt } from "../../src/delivery/http-attempt.ts";
 import type { WorkerDestination } from "../../src/delivery/destinations.ts";
 import { Worker } from "../../src/delivery/worker.ts";
-import { HttpSender } from "../../src/egress/http-sender.ts";
+import { loopbackSender } from "../support/loopback-sender.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 import { workerDestination } from "../support/worker-destination.ts";
 
@@ -67,7 +67,7 @@ describe("a worker on Redis", () => {
       );
       return ids;
     };
-    const sender = new HttpSender();
+    const sender = loopbackSender();
     cleanups.push(() => sender.close());
     const worker = async (): Promise<Worker> => {
       const own = new RedisStore({ url: redis.url });

@@ -7,7 +7,7 @@ import { RedisStore } from "../../src/custody/redis/store.ts";
 import { workerDestinations } from "../../src/delivery/destinations.ts";
 import { createHttpAttempt } from "../../src/delivery/http-attempt.ts";
 import { Worker } from "../../src/delivery/worker.ts";
-import { HttpSender } from "../../src/egress/http-sender.ts";
+import { loopbackSender } from "../support/loopback-sender.ts";
 import { CHAIN_NAMESPACE, chainRoute } from "../support/chain/route.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 
@@ -49,7 +49,7 @@ describe("a known 2xx is not sent again", () => {
     const destinations = workerDestinations([route]);
     const policies = () => [...destinations.values()].map(({ policy }) => policy.policy);
     const outbox = store.outbox(SCOPE, { policies });
-    const worker = new Worker({ outbox, attempt: createHttpAttempt(new HttpSender()), destinations });
+    const worker = new Worker({ outbox, attempt: createHttpAttempt(loopbackSender()), destinations });
     await worker.start();
     closers.push(async () => {
       await worker.stop();

@@ -21,6 +21,7 @@ export const FROM_CONFIG: Readonly<Record<string, string>> = {
   "workers.defaults.replicas": "workers.defaults.replicas",
   "workers.defaults.concurrency": "workers.defaults.concurrency",
   "workers.namespaces": "workers.namespaces",
+  "workers.egress.allow": "workers.egress.allow",
   "image.pullPolicy": "workers.imagePullPolicy",
   "image.pullSecrets": "workers.imagePullSecrets",
   "redis.providedSecretName": "redis.providedSecretName",

@@ -38,6 +38,8 @@ workers:
   imagePullSecrets: {{ .Values.image.pullSecrets | toJson }}
   defaults: {{- toYaml .Values.workers.defaults | nindent 4 }}
   namespaces: {{- toYaml .Values.workers.namespaces | nindent 4 }}
+  egress:
+    allow: {{ .Values.workers.egress.allow | toJson }}
 {{- end }}
 
 {{- define "davit.config.gateway" -}}

@@ -25,6 +25,9 @@ export interface ChainOptions {
   readonly logger: Logger;
 }
 
+/** On a laptop, destinations run beside Davit. */
+const LOOPBACK = ["127.0.0.0/8", "::1"];
+
 /** Time for requests in flight at the gateway and at destinations, ms. */
 const GATEWAY_GRACE_MS = 5_000;
 const WORKER_GRACE_MS = 65_000;
@@ -38,7 +41,8 @@ export class Chain {
   readonly #store: RedisStore;
   readonly #edge: Edge;
   readonly #admin: Server;
-  readonly #sender = new HttpSender();
+  readonly #guard = new EgressGuard({ allow: LOOPBACK });
+  readonly #sender = new HttpSender({ guard: this.#guard });
   #entries: readonly RouteEntry[] = [];
   #gauges: NodeJS.Timeout | undefined;
   /** One per namespace that has or had routes. */
@@ -49,8 +53,7 @@ export class Chain {
     const { logger, instance } = options;
     this.#options = options;
     this.#store = openStore({ url: options.redisUrl }, { metrics, logger });
-    const egress = new EgressGuard({ allow: ["127.0.0.0/8", "::1"] });
-    this.#edge = new Edge({ store: this.#store, instance, metrics, logger, ignoreHost: true, egress });
+    this.#edge = new Edge({ store: this.#store, instance, metrics, logger, ignoreHost: true, egress: this.#guard });
     this.#admin = createAdminServer(metrics.registry, () => this.#edge.gateway.readiness());
   }
 

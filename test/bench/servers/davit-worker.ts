@@ -3,7 +3,7 @@ import { RedisStore } from "../../../src/custody/redis/store.ts";
 import { workerDestinations } from "../../../src/delivery/destinations.ts";
 import { createHttpAttempt } from "../../../src/delivery/http-attempt.ts";
 import { Worker } from "../../../src/delivery/worker.ts";
-import { HttpSender } from "../../../src/egress/http-sender.ts";
+import { loopbackSender } from "../../support/loopback-sender.ts";
 import { createLogger } from "../../../src/observability/logger.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import { serve } from "../child.ts";
@@ -19,7 +19,7 @@ const outbox = store.outbox(
 );
 const worker = new Worker({
   outbox,
-  attempt: createHttpAttempt(new HttpSender()),
+  attempt: createHttpAttempt(loopbackSender()),
   destinations,
   logger: createLogger("worker"),
   metrics: createMetrics(),

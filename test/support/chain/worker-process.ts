@@ -5,7 +5,7 @@ import type { Attempt } from "../../../src/delivery/attempt.ts";
 import { workerDestinations } from "../../../src/delivery/destinations.ts";
 import { createHttpAttempt } from "../../../src/delivery/http-attempt.ts";
 import { Worker } from "../../../src/delivery/worker.ts";
-import { HttpSender } from "../../../src/egress/http-sender.ts";
+import { loopbackSender } from "../loopback-sender.ts";
 import { createLogger } from "../../../src/observability/logger.ts";
 import { chainRoute } from "./route.ts";
 import { chainSettings, die } from "./settings.ts";
@@ -51,7 +51,7 @@ const outbox: Outbox = {
   start: (handlers) => real.start(handlers),
 };
 
-const http = createHttpAttempt(new HttpSender());
+const http = createHttpAttempt(loopbackSender());
 const attempt: Attempt = (copy, to, context) =>
   http(copy, to, {
     ...context,

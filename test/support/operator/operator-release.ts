@@ -304,6 +304,8 @@ function valuesOf(release: string, { values = {}, bundledRedis = false }: Operat
         { host: INGRESS_HOST, via: "Ingress", className: "nginx", tlsSecretName: "in-tls" },
       ],
     },
+    // Where the receivers of tests are.
+    workers: { egress: { allow: ["127.0.0.0/8"] } },
   };
   const sections = new Set([...Object.keys(needed), ...Object.keys(values)]);
   return {

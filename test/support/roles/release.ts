@@ -120,6 +120,7 @@ export class Release {
       configDir: join(this.dir, directory),
       configName: workersOf(route),
       namespace: TENANT,
+      egress: { allow: ["127.0.0.1"] },
     };
     return this.#start(program, { worker: section }, redisUrl);
   }

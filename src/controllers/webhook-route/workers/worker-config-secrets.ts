@@ -19,7 +19,7 @@ export const WORKER_ADMIN_PORT = 9090;
 export function workerConfigFile(
   scope: WorkerScope,
   place: WorkerPlace,
-  { release, instance, namespace, logLevel, redis }: WorkerRelease,
+  { release, instance, namespace, logLevel, redis, workers }: WorkerRelease,
   concurrency: number,
 ): string {
   const { users, durability, replicas } = redis;
@@ -35,6 +35,7 @@ export function workerConfigFile(
       configName: place.name,
       namespace: scope.namespace,
       concurrency,
+      egress: workers.egress,
     },
   });
 }
