@@ -42,11 +42,16 @@ export function checkPayload(
   if (!rules.json && rules.required.length === 0) return undefined;
   const parsed = view.json();
   if (!parsed.ok) return { reason: "PayloadNotJson", detail: "the body is not JSON in UTF-8" };
-  for (const { name, tokens } of rules.required) {
-    const value = valueAt(parsed.value, tokens);
-    if (value === undefined || value === null) return { reason: "FieldMissing", detail: `field ${name} is missing` };
-  }
-  return undefined;
+  const name = missingField(rules, parsed.value);
+  return name === undefined ? undefined : { reason: "FieldMissing", detail: `field ${name} is missing` };
+}
+
+/** Name of the first required field that a body does not have; `undefined` when it has all. */
+export function missingField({ required }: PayloadRules, body: unknown): string | undefined {
+  return required.find(({ tokens }) => {
+    const value = valueAt(body, tokens);
+    return value === undefined || value === null;
+  })?.name;
 }
 
 /** The event's type, at most 128 characters; `undefined` when the request does not say. */

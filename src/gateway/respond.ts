@@ -12,6 +12,9 @@ const RETRY_AFTER_S = 5;
 /** Unread bodies up to this size are read to their end, and the connection is kept. */
 const KEEP_ALIVE_BYTES = 65_536;
 
+/** What an answer needs of a refusal, whichever listener it is of. */
+export type WrittenRefusal = Omit<Refusal, "reason"> & { readonly reason: string };
+
 /** Writes a whole answer at once. */
 export function send(
   response: ServerResponse,
@@ -37,7 +40,7 @@ export interface RefusalDetails {
 export function sendRefusal(
   request: IncomingMessage,
   response: ServerResponse,
-  refusal: Refusal,
+  refusal: WrittenRefusal,
   details: RefusalDetails = {},
 ): void {
   if (response.headersSent) {
@@ -55,7 +58,7 @@ export function sendRefusal(
   linger(request, response);
 }
 
-function refusalHeaders(refusal: Refusal, details: RefusalDetails, status: number): OutgoingHttpHeaders {
+function refusalHeaders(refusal: WrittenRefusal, details: RefusalDetails, status: number): OutgoingHttpHeaders {
   // Whatever reason a preset answers with 503: a sender that is told to come again is told when.
   const retryAfter = details.retryAfter ?? refusal.retryAfter ?? (status === 503 ? RETRY_AFTER_S : undefined);
   return {
