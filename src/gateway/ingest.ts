@@ -203,7 +203,8 @@ export class Ingest implements Endings {
 
   #verify(exchange: Exchange): void {
     const now = this.#options.clock.now();
-    const verdict = judge(exchange.route, exchange.view, now, this.#options.material);
+    const client = () => this.#client(exchange.request);
+    const verdict = judge(exchange.route, exchange.view, now, { material: this.#options.material, client });
     if (!(verdict instanceof Promise)) return this.#judged(exchange, verdict, now);
     verdict.then(
       (late) => this.#guard(exchange, () => this.#judged(exchange, late, now)),

@@ -20,7 +20,7 @@ const held = new Map<string, SignatureCase>();
 
 const material: MaterialSource = {
   obtain: (wanted, { route }) =>
-    caseMaterial(() => held.get(route) ?? { secret: "" }).obtain(wanted, { route, credentials: [] }),
+    caseMaterial(() => held.get(route) ?? { secret: "" }).obtain(wanted, { route, client: "", credentials: [] }),
 };
 
 beforeAll(async () => {

@@ -57,9 +57,10 @@ beforeEach(() => {
   });
 });
 
-const obtain = (request: MaterialRequest, route = "r1", secrets: readonly string[] = []) =>
+const obtain = (request: MaterialRequest, route = "r1", secrets: readonly string[] = [], client = "192.0.2.1") =>
   source.obtain(request, {
     route,
+    client,
     credentials: secrets.map((secret) => ({ id: "0a0b0c0d", state: "current", secret: Secret.of(secret) })),
   });
 const reasonOf = (answer: Material | Refusal) => ("ok" in answer ? `${answer.status} ${answer.reason}` : "material");
@@ -71,10 +72,10 @@ describe("a certificate", () => {
     expect(reasonOf(first)).toBe("material");
     expect(second).toBe(first);
     expect(first).toMatchObject({ id: certificateAt("a.pem").id });
-    now += 86_400_000 - 1;
+    now += 0.8 * 86_400_000 - 1;
     await obtain(certificateAt("a.pem"));
     expect(asked).toHaveLength(1);
-    now += 1;
+    now += 0.2 * 86_400_000 + 1;
     await obtain(certificateAt("a.pem"));
     expect(asked).toHaveLength(2);
     expect(asked[0]).toMatchObject({ maxBytes: 65_536, timeoutMs: 5_000 });
@@ -123,10 +124,10 @@ describe("a certificate", () => {
 describe("a JSON web key", () => {
   test("is kept for an hour", async () => {
     expect(reasonOf(await obtain(jwkOf("1")))).toBe("material");
-    now += 3_600_000 - 1;
+    now += 0.8 * 3_600_000 - 1;
     await obtain(jwkOf("1"));
     expect(asked).toHaveLength(1);
-    now += 1;
+    now += 0.2 * 3_600_000 + 1;
     await obtain(jwkOf("1"));
     expect(asked).toHaveLength(2);
   });
@@ -185,11 +186,84 @@ describe("forged names of keys", () => {
     network = () => ({ status: 404, body: Buffer.alloc(0) });
     asked = [];
     const answers = await Promise.all(Array.from({ length: 500 }, (_, n) => obtain(jwkOf(`forged ${n}`))));
-    expect(asked.length).toBeLessThanOrEqual(10);
+    expect(asked.length).toBeLessThanOrEqual(5);
     expect(answers.map(reasonOf).filter((reason) => reason === "503 MaterialUnavailable").length).toBeGreaterThan(480);
     expect(reasonOf(await obtain(jwkOf("good")))).toBe("material");
     network = () => keyAnswer;
     expect(reasonOf(await obtain(jwkOf("other"), "r2"))).toBe("material");
+  });
+
+  const forged = async (count: number, second: number, client?: string) => {
+    for (let n = 0; n < count; n++) await obtain(jwkOf(`forged ${second} ${n}`), "r1", [], client);
+  };
+  const onlyGood = ({ json }: FetchRequest): FetchResponse =>
+    json === "good" ? keyAnswer : { status: 404, body: Buffer.alloc(0) };
+  /** Kept per id, as the id does not stand in the URL here. */
+  const good: MaterialRequest = { ...jwkOf("good"), body: () => "good" };
+  const obtainGood = (client?: string) => obtain(good, "r1", ["hush"], client);
+
+  test("do not hold up one that was fetched before, in hours of a flood, at one a second or at twenty", async () => {
+    network = onlyGood;
+    await obtainGood();
+    const reasons = new Set<string>();
+    for (let second = 0; second < 3 * 3_600; second += 10) {
+      now += 10_000;
+      await forged(second < 3_600 ? 10 : 50, second);
+      reasons.add(reasonOf(await obtainGood()));
+    }
+    expect([...reasons]).toEqual(["material"]);
+    // It is fetched anew before each of its hours is over.
+    expect(asked.filter(({ json }) => json === "good")).toHaveLength(4);
+  });
+
+  test("do not hold up one that was fetched long ago", async () => {
+    network = onlyGood;
+    await obtainGood();
+    now += 7 * 86_400_000;
+    await forged(100, 1);
+    expect(reasonOf(await obtainGood())).toBe("material");
+  });
+
+  test("that are fetched and take their time do not hold up one that was fetched long ago", async () => {
+    network = onlyGood;
+    await obtainGood();
+    now += 7 * 86_400_000;
+    network = (request) => (request.json === "good" ? keyAnswer : new Promise(() => undefined));
+    for (let n = 0; n < 10; n++) void obtain(jwkOf(`forged ${n}`), "r1", [], `192.0.2.${n}`);
+    expect(reasonOf(await obtainGood())).toBe("material");
+  });
+
+  test("do not hold up the first fetch for another client", async () => {
+    network = onlyGood;
+    for (let second = 0; second < 60; second++) {
+      now += 1_000;
+      await forged(50, second, `2001:db8::${second}`);
+    }
+    expect(reasonOf(await obtainGood("198.51.100.7"))).toBe("material");
+  });
+
+  test("that come from the same client, or from everywhere, hold up a first fetch for one more attempt", async () => {
+    network = onlyGood;
+    const second = async () => {
+      now += 1_000;
+      for (let n = 0; n < 100; n++) await forged(1, now + n / 1_000, `203.0.113.${n}`);
+    };
+    for (let n = 0; n < 5; n++) await second();
+    expect(reasonOf(await obtainGood("203.0.113.1"))).toBe("503 MaterialUnavailable");
+    expect(reasonOf(await obtainGood("203.0.113.1"))).toBe("503 MaterialUnavailable");
+    await second();
+    await second();
+    expect(reasonOf(await obtainGood("203.0.113.1"))).toBe("material");
+  });
+
+  test("that are repeated get no further than other names", async () => {
+    network = onlyGood;
+    for (let second = 0; second < 120; second++) {
+      now += 1_000;
+      for (let n = 0; n < 40; n++) await obtain(jwkOf(`forged ${n}`));
+    }
+    // Five at once and one in two seconds, once for new names and once for repeated ones.
+    expect(asked.length).toBeLessThanOrEqual(2 * (5 + 60));
   });
 
   test("are fetched four at a time", async () => {
@@ -204,7 +278,9 @@ describe("forged names of keys", () => {
       open -= 1;
       return keyAnswer;
     };
-    const answers = Promise.all(Array.from({ length: 9 }, (_, n) => obtain(jwkOf(`kid ${n}`))));
+    const answers = Promise.all(
+      Array.from({ length: 9 }, (_, n) => obtain(jwkOf(`kid ${n}`), "r1", [], `192.0.2.${n}`)),
+    );
     for (let done = 0; done < 9; done++) {
       // Each that ends lets one more begin.
       while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -212,5 +288,52 @@ describe("forged names of keys", () => {
     }
     await answers;
     expect(most).toBe(4);
+  });
+});
+
+describe("a key near its end", () => {
+  beforeEach(async () => {
+    await obtain(jwkOf("1"));
+    now += 0.8 * 3_600_000;
+    asked = [];
+  });
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+  test("is fetched again, once, while the old one serves", async () => {
+    let answer: ((response: FetchResponse) => void) | undefined;
+    network = () =>
+      new Promise((resolve) => {
+        answer = resolve;
+      });
+    const served = [await obtain(jwkOf("1")), await obtain(jwkOf("1"))];
+    expect(served.map(reasonOf)).toEqual(["material", "material"]);
+    expect(asked).toHaveLength(1);
+    answer?.(keyAnswer);
+    await settled();
+    now += 0.79 * 3_600_000;
+    expect(await obtain(jwkOf("1"))).not.toBe(served[0]);
+    expect(asked).toHaveLength(1);
+  });
+
+  test("serves on while its provider cannot be asked, who is asked twice a minute, until it ends", async () => {
+    network = () => Promise.reject(new FetchError("ECONNREFUSED"));
+    for (let second = 0; second < 600; second++) {
+      expect(reasonOf(await obtain(jwkOf("1")))).toBe("material");
+      await settled();
+      now += 1_000;
+    }
+    expect(asked).toHaveLength(20);
+    now += 120_000;
+    expect(reasonOf(await obtain(jwkOf("1")))).toBe("503 MaterialUnavailable");
+    network = () => keyAnswer;
+    now += 30_000;
+    expect(reasonOf(await obtain(jwkOf("1")))).toBe("material");
+  });
+
+  test("serves no more when its provider has withdrawn it", async () => {
+    network = () => ({ status: 404, body: Buffer.alloc(0) });
+    await obtain(jwkOf("1"));
+    await settled();
+    expect(reasonOf(await obtain(jwkOf("1")))).toBe("401 CertificateUntrusted");
   });
 });

@@ -3,17 +3,22 @@ import { rootCertificates } from "node:tls";
 import { FetchError, type Fetch, type FetchResponse } from "../../egress/guarded-fetch.ts";
 import { BoundedMap } from "../../lib/bounded-map.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { sha256Parts } from "../../lib/hash.ts";
 import { Semaphore } from "../../lib/semaphore.ts";
-import { TokenBucket } from "../../lib/token-bucket.ts";
 import type { Logger } from "../../observability/logger.ts";
 import type { Material, MaterialRequest } from "../../verification/material.ts";
 import { refuse, type Refusal } from "../../verification/refusal.ts";
 import type { VerificationKey } from "../../verification/types.ts";
 import { checkChain, readCertificate, readCertificates } from "./certificate-chain.ts";
+import { FirstFetches } from "./first-fetches.ts";
 import { readJsonKey } from "./json-key.ts";
 
-/** Answers that are kept, and refusals: forged ids must not drive out what is in use. */
-const KEPT = 256;
+/** Keys that are kept, those that have run out included: it is known that they exist. Forged ids are never among them. */
+const KEPT = 2_048;
+/** Refusals that are kept. */
+const KEPT_REFUSALS = 1_024;
+/** From this part of its time on, a key that is asked for is fetched again while it still serves. */
+const REFRESH_AT = 0.8;
 const CERTIFICATE_MS = 86_400_000;
 const JWK_MS = 3_600_000;
 const REFUSED_MS = 30_000;
@@ -22,9 +27,6 @@ const MAX_BYTES = 65_536;
 const TOTAL_MS = 5_000;
 const AT_A_TIME = 4;
 const MOST_WAITING = 64;
-/** Fetches of a route: so many at once, and so many a second. Whoever forges ids of keys gets no further. */
-const BURST = 10;
-const PER_SECOND = 1;
 /** Certificates of authorities that are fetched for one chain. */
 const MAX_ISSUERS = 2;
 const TOLD_EVERY_MS = 60_000;
@@ -41,6 +43,8 @@ export interface MaterialSourceOptions {
 export interface MaterialRoute {
   /** Route key. */
   readonly route: string;
+  /** Address of the client whose request needs it. */
+  readonly client: string;
   /** Usable keys with use `ApiCredential`. */
   readonly credentials: readonly VerificationKey[];
 }
@@ -53,14 +57,24 @@ export interface MaterialSource {
   obtain(request: MaterialRequest, route: MaterialRoute): Promise<Answer>;
 }
 
-/** Fetches them, checks them and keeps them for a while. */
+/** A key, good for use until `until` (Unix ms). */
+interface Kept {
+  readonly material: Material;
+  readonly refreshAt: number;
+  readonly until: number;
+}
+
+/**
+ * Fetches them, checks them and keeps them for a while. What was fetched before is fetched again ahead of its end, and never has to queue behind names that
+ * nobody has seen yet: see {@link FirstFetches} for those.
+ */
 export class FetchedMaterial implements MaterialSource {
   readonly #options: MaterialSourceOptions;
-  readonly #kept = new BoundedMap<string, { readonly material: Material; readonly until: number }>(KEPT);
-  readonly #refused = new BoundedMap<string, { readonly refusal: Refusal; readonly until: number }>(KEPT);
+  readonly #kept = new BoundedMap<string, Kept>(KEPT);
+  readonly #refused = new BoundedMap<string, { readonly refusal: Refusal; readonly until: number }>(KEPT_REFUSALS);
   readonly #flying = new Map<string, Promise<Answer>>();
-  readonly #buckets = new BoundedMap<string, TokenBucket>(KEPT);
-  readonly #places = new Semaphore(AT_A_TIME, MOST_WAITING);
+  readonly #first = new FirstFetches();
+  readonly #places = { first: new Semaphore(AT_A_TIME, MOST_WAITING), again: new Semaphore(AT_A_TIME, MOST_WAITING) };
   #roots: readonly X509Certificate[] | undefined;
   #toldAt = Number.NEGATIVE_INFINITY;
 
@@ -69,41 +83,52 @@ export class FetchedMaterial implements MaterialSource {
   }
 
   async obtain(request: MaterialRequest, route: MaterialRoute): Promise<Answer> {
-    const { clock } = this.#options;
-    // What credentials of a route have fetched is that route's.
-    const key = `${request.kind}\n${request.body ? route.route : ""}\n${request.id}`;
-    const now = clock.now();
+    // What credentials of a route have fetched is that route's. Hashed: ids come from senders, in any length.
+    const key = sha256Parts([request.kind, request.body ? route.route : "", request.id]).toString("base64url");
+    const now = this.#options.clock.now();
     const kept = this.#kept.get(key);
-    if (kept && now < kept.until) return kept.material;
+    if (!kept || now >= kept.until)
+      return this.#refusedAt(key, now) ?? this.#flying.get(key) ?? this.#missing(key, request, route);
+    if (now >= kept.refreshAt) this.#refresh(key, request, route);
+    return kept.material;
+  }
+
+  #missing(key: string, request: MaterialRequest, route: MaterialRoute): Promise<Answer> | Refusal {
+    const mayFetch = this.#kept.get(key) || this.#first.admit(key, route, this.#options.clock.monotonic());
+    return mayFetch ? this.#fly(key, request, route) : unavailable("too many keys were asked for");
+  }
+
+  #refusedAt(key: string, now: number): Refusal | undefined {
     const refused = this.#refused.get(key);
-    if (refused && now < refused.until) return refused.refusal;
-    const flying = this.#flying.get(key);
-    if (flying) return flying;
-    if (this.#bucketOf(route.route).take(clock.monotonic()) > 0) return unavailable("too many keys were asked for");
+    return refused && now < refused.until ? refused.refusal : undefined;
+  }
+
+  #refresh(key: string, request: MaterialRequest, route: MaterialRoute): void {
+    if (this.#flying.has(key) || this.#refusedAt(key, this.#options.clock.now())) return;
+    this.#fly(key, request, route).catch(() => this.#tell(request.url, "unexpected"));
+  }
+
+  #fly(key: string, request: MaterialRequest, route: MaterialRoute): Promise<Answer> {
     const answer = this.#fetched(key, request, route).finally(() => this.#flying.delete(key));
     this.#flying.set(key, answer);
     return answer;
   }
 
-  #bucketOf(route: string): TokenBucket {
-    const known = this.#buckets.get(route);
-    if (known) return known;
-    const bucket = new TokenBucket(BURST, PER_SECOND / 1_000, this.#options.clock.monotonic());
-    this.#buckets.set(route, bucket);
-    return bucket;
-  }
-
   async #fetched(key: string, request: MaterialRequest, route: MaterialRoute): Promise<Answer> {
     const deadline = this.#options.clock.monotonic() + TOTAL_MS;
-    const answer = await this.#places.run(() => this.#fetch(request, route, deadline));
+    const places = this.#kept.get(key) ? this.#places.again : this.#places.first;
+    const answer = await places.run(() => this.#fetch(request, route, deadline));
     if (answer === undefined) return unavailable("too many keys are being fetched");
     const now = this.#options.clock.now();
     if ("ok" in answer) {
       this.#refused.set(key, { refusal: answer, until: now + REFUSED_MS });
+      // It is no good any more, though its time is not up.
+      if (answer.reason === "CertificateUntrusted") this.#kept.delete(key);
       return answer;
     }
     const longest = now + (request.kind === "jwk" ? JWK_MS : CERTIFICATE_MS);
-    this.#kept.set(key, { material: answer, until: Math.min(longest, answer.notAfter ?? longest) });
+    const until = Math.min(longest, answer.notAfter ?? longest);
+    this.#kept.set(key, { material: answer, refreshAt: now + (until - now) * REFRESH_AT, until });
     return answer;
   }
 
