@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe } from "vitest";
 import { custodyConformance } from "../../src/custody/conformance/suite.ts";
 import { connect } from "../../src/custody/redis/connection.ts";
+import { Janitor, type OperatedCopies } from "../../src/custody/redis/janitor.ts";
 import { tagOf } from "../../src/custody/redis/keys.ts";
 import { RedisShelves, ShelfDirectory } from "../../src/custody/redis/shelves.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
@@ -34,6 +35,20 @@ describe("custody on Redis", () => {
         clients.push(client);
         const directory = new ShelfDirectory(client, scope.instance);
         return new RedisShelves(client, tagOf(scope), { directory, namespace: scope.namespace, page });
+      },
+      operations: (stores[0] as RedisStore).operations(scope),
+      tend: async (policies) => {
+        const client = connect(redis.url, { enableOfflineQueue: true });
+        clients.push(client);
+        await client.del(`${tagOf(scope)}:janitor`);
+        const told: OperatedCopies[] = [];
+        const janitor = new Janitor(client, tagOf(scope), {
+          policies: () => policies,
+          onOperated: (one) => told.push(one),
+        });
+        await janitor.pass();
+        await janitor.advanceReplays();
+        return told;
       },
       close: async () => {
         for (const client of clients) client.disconnect();

@@ -12,6 +12,7 @@ import type {
   Settle,
   TakenCopy,
 } from "../port.ts";
+import type { Operations } from "../operations.ts";
 import type { Shelves } from "../shelves.ts";
 
 /** One namespace of a store under test. Outboxes of different processes differ in their token. */
@@ -21,6 +22,11 @@ export interface ConformanceStore {
   readonly outbox: (policies: readonly RoutePolicy[]) => Promise<Outbox>;
   /** `page`: records of one atomic step, to test what happens between two. */
   readonly shelves: (page?: number) => Shelves;
+  readonly operations: Operations;
+  /** A round of what workers do unasked: retention, replays until none runs. Returns what operators did since the last one. */
+  readonly tend: (
+    policies: readonly RoutePolicy[],
+  ) => Promise<readonly { readonly what: string; readonly route: string; readonly copies: number }[]>;
   readonly close: () => Promise<void>;
 }
 

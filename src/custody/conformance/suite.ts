@@ -8,6 +8,8 @@ import { deadLettersConformance } from "./dead-letters.ts";
 import { retentionConformance } from "./retention.ts";
 import { ticketsConformance } from "./tickets.ts";
 import { statsConformance } from "./stats.ts";
+import { discardConformance, listsConformance } from "./operations.ts";
+import { replaysConformance } from "./replays.ts";
 import { shelvesConformance } from "./shelves.ts";
 import { gatesConformance } from "./gates.ts";
 import type { Open } from "./fixtures.ts";
@@ -43,6 +45,15 @@ export function custodyConformance(open: Open): void {
   });
   describe("stats", () => {
     statsConformance(open);
+  });
+  describe("lists", () => {
+    listsConformance(open);
+  });
+  describe("replays", () => {
+    replaysConformance(open);
+  });
+  describe("discard and cancel", () => {
+    discardConformance(open);
   });
   describe("shelves", () => {
     shelvesConformance(open);

@@ -48,3 +48,15 @@ function classify(error: unknown): CustodyErrorCode {
   if (error.message === "Command timed out") return "Timeout";
   return "Unreachable";
 }
+
+/**
+ * Asks the store something.
+ * @throws CustodyError
+ */
+export async function ask<T>(question: () => Promise<T>): Promise<T> {
+  try {
+    return await question();
+  } catch (error) {
+    throw asCustodyError(error);
+  }
+}

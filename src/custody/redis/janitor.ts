@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { RoutePolicy } from "../port.ts";
 import type { CustodyClient } from "./connection.ts";
 import { policyArgument } from "./inbox.ts";
+import { ReplayAdvancer } from "./replays.ts";
 
 const LOCK_MS = 900;
 const INTERVAL_MS = 1_000;
@@ -15,6 +16,23 @@ export interface MissingTicket {
 
 type OnTicket = (ticket: MissingTicket) => Promise<void>;
 
+/** Copies of a route that were made live again by a replay, or removed since they were discarded 24 h ago. */
+export interface OperatedCopies {
+  readonly what: "replayed" | "discarded";
+  /** Route key. */
+  readonly route: string;
+  readonly copies: number;
+}
+
+/** What a janitor goes by. */
+export interface JanitorOptions {
+  readonly policies: () => Iterable<RoutePolicy>;
+  /** Key of the route whose own worker this is: by calling, it says that it is there. */
+  readonly dedicatedRoute?: string | undefined;
+  /** Is told each copy once, by one process of the namespace: for counters. */
+  readonly onOperated?: ((operated: OperatedCopies) => void) | undefined;
+}
+
 /** Values of one ticket in the reply of the script. */
 const TICKET_VALUES = 3;
 
@@ -25,23 +43,18 @@ const TICKET_VALUES = 3;
 export class Janitor {
   readonly #redis: CustodyClient;
   readonly #prefix: string;
-  readonly #policies: () => Iterable<RoutePolicy>;
+  readonly #options: JanitorOptions;
+  readonly #replays: ReplayAdvancer;
   readonly #token = randomUUID();
   #timer: NodeJS.Timeout | undefined;
   #interval = INTERVAL_MS;
-  readonly #dedicatedRoute: string;
   #onTicket: OnTicket | undefined;
 
-  /** @param dedicatedRoute key of the route whose own worker this is: by calling, it says that it is there */
-  constructor(
-    redis: CustodyClient,
-    tag: string,
-    { policies, dedicatedRoute = "" }: { policies: () => Iterable<RoutePolicy>; dedicatedRoute?: string | undefined },
-  ) {
+  constructor(redis: CustodyClient, tag: string, options: JanitorOptions) {
     this.#redis = redis;
     this.#prefix = `${tag}:`;
-    this.#policies = policies;
-    this.#dedicatedRoute = dedicatedRoute;
+    this.#options = options;
+    this.#replays = new ReplayAdvancer(redis, tag);
   }
 
   start(onTicket: OnTicket): void {
@@ -52,6 +65,12 @@ export class Janitor {
   stop(): void {
     this.#onTicket = undefined;
     clearTimeout(this.#timer);
+    this.#replays.stop();
+  }
+
+  /** Advances replays until none runs, or another process does it. */
+  advanceReplays(): Promise<void> {
+    return this.#replays.run();
   }
 
   /** Sets another interval (and lock) for as long as there are no tickets; `undefined` goes back to the usual one. */
@@ -64,16 +83,31 @@ export class Janitor {
   async pass(): Promise<number> {
     const began = performance.now();
     const policies: Record<string, unknown> = {};
-    for (const policy of this.#policies()) policies[policy.route] = policyArgument(policy);
+    for (const policy of this.#options.policies()) policies[policy.route] = policyArgument(policy);
     const lockMs = Math.min(LOCK_MS, this.#interval - 50);
-    const args = [this.#token, lockMs, JSON.stringify(policies), this.#dedicatedRoute];
-    const [more = 0, tickets = []] = await this.#redis.janitor(this.#prefix, ...args);
+    const args = [this.#token, lockMs, JSON.stringify(policies), this.#options.dedicatedRoute ?? ""];
+    const [more = 0, tickets = [], replaying = 0, tally = []] = await this.#redis.janitor(this.#prefix, ...args);
+    this.#tell(tally);
+    if (replaying) void this.advanceReplays();
+    await this.#write(tickets);
+    const tookMs = performance.now() - began;
+    return more ? Math.min(this.#interval, Math.max(lockMs, 3 * tookMs)) : this.#interval;
+  }
+
+  async #write(tickets: readonly string[]): Promise<void> {
     for (let i = 0; i + TICKET_VALUES <= tickets.length; i += TICKET_VALUES) {
       const [destination = "", generation, servedBy] = tickets.slice(i);
       await this.#onTicket?.({ destination, generation: Number(generation), servedBy: servedBy || undefined });
     }
-    const tookMs = performance.now() - began;
-    return more ? Math.min(this.#interval, Math.max(lockMs, 3 * tookMs)) : this.#interval;
+  }
+
+  /** Pairs of what was done with the route's key, and how often. */
+  #tell(tally: readonly string[]): void {
+    for (let i = 0; i + 1 < tally.length; i += 2) {
+      const [what, route = ""] = (tally[i] ?? "").split(" ");
+      if (what !== "replayed" && what !== "discarded") continue;
+      this.#options.onOperated?.({ what, route, copies: Number(tally[i + 1]) });
+    }
   }
 
   #schedule(delayMs: number): void {

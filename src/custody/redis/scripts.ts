@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Redis } from "ioredis";
+import { OPERATION_SCRIPTS, type OperationReplies } from "./operation-scripts.ts";
 
 const NAMES = ["claim", "janitor", "replay", "stats"] as const;
 /** Scripts that need `lua/gate.lua` too. */
@@ -10,12 +11,14 @@ const SHELF_NAMES = ["shelve", "unshelve", "purge", "adopt", "orphans"] as const
 /** A custody script: `KEYS[1]` is the tag with a colon, the rest is in the script's own header. */
 type Run<T> = (prefix: string, ...args: (string | number | Buffer)[]) => Promise<T>;
 
+type OperationCommands = { [Name in keyof OperationReplies]: Run<OperationReplies[Name]> };
+
 /** Commands the scripts add to a client. `turnBuffer` answers with Buffers: bodies are bytes, not text. */
-export interface ScriptCommands {
+export interface ScriptCommands extends OperationCommands {
   claim: Run<string[]>;
   turnBuffer: Run<TurnReply>;
   done: Run<[wake: number, generation: string, servedBy?: string]>;
-  janitor: Run<[] | [more: number, tickets: string[]]>;
+  janitor: Run<[] | [more: number, tickets: string[], replaying: number, tally: string[]]>;
   replay: Run<number>;
   enable: Run<string>;
   hold: Run<string>;
@@ -43,6 +46,10 @@ export function withScripts(redis: Redis): Redis & ScriptCommands {
   for (const name of GATE_NAMES) redis.defineCommand(name, { numberOfKeys: 1, lua: `${gateLibrary}\n${source(name)}` });
   for (const name of SHELF_NAMES) {
     redis.defineCommand(name, { numberOfKeys: 1, lua: `${shelfLibrary}\n${source(name)}` });
+  }
+  const operations = `${library}\n${source("operations")}`;
+  for (const [name, file] of Object.entries(OPERATION_SCRIPTS)) {
+    redis.defineCommand(name, { numberOfKeys: 1, lua: `${operations}\n${source(file)}` });
   }
   return redis as Redis & ScriptCommands;
 }

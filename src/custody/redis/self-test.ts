@@ -6,7 +6,9 @@ import { asCustodyError } from "./errors.ts";
 import { RedisInbox } from "./inbox.ts";
 import { Janitor } from "./janitor.ts";
 import { RedisLedger } from "./ledger.ts";
+import { RedisOperations } from "./operations.ts";
 import { RedisOutbox } from "./outbox.ts";
+import { replayId } from "./replays.ts";
 import { TicketSource } from "./tickets.ts";
 
 const ROUTE = "00000000000000ff";
@@ -48,6 +50,7 @@ export async function selfTest(redis: CustodyClient, url: RedisUrl, tag: string)
       (await turn([], 1)).map((copy) => outcomeOf(copy, "dead")),
       0,
     );
+    await operate(new RedisOperations(redis, scratch), janitor, event.id);
     await ledger.replay(event.id);
     await turn(
       (await turn([], 1)).map((copy) => outcomeOf(copy, "delivered")),
@@ -63,6 +66,22 @@ export async function selfTest(redis: CustodyClient, url: RedisUrl, tag: string)
   } finally {
     await redis.unlink(...scratchKeys(scratch, event.id)).catch(() => 0);
   }
+}
+
+/** Idempotency key of the scratch replay, and the id that it gives. */
+const REPLAY_KEY = "selftest";
+
+/** Every script of the operations, over an event that is dead before and after. */
+async function operate(operations: RedisOperations, janitor: Janitor, eventId: string): Promise<void> {
+  await operations.eventsAfter({ route: ROUTE, limit: 1 });
+  await operations.deadLetters({ limit: 1 });
+  await operations.discard({ eventId });
+  await operations.restore({ eventId });
+  // Of another route: nothing is made live.
+  const { replay } = await operations.startReplay({ filter: { route: "0" }, key: REPLAY_KEY });
+  await operations.steerReplay(replay.id, "paused");
+  await operations.steerReplay(replay.id, "running");
+  await janitor.advanceReplays();
 }
 
 function scratchEvent(): NewEvent {
@@ -91,6 +110,12 @@ function scratchKeys(scratch: string, id: string): string[] {
     "dead",
     "janitor",
     "routes",
+    "bin",
+    "replays",
+    "replaying",
+    "replay-lease",
+    "tally",
+    `replay:${replayId(REPLAY_KEY)}`,
     `e:${id}`,
     ...["route", "log", "dead"].map((name) => `${name}:${ROUTE}`),
     ...["lane", "late", "due", "lease", "gate", "dead"].map((name) => `${name}:${DESTINATION}`),

@@ -1,15 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Operations } from "../operations.ts";
 import type { CustodyHealth, Inbox, Ledger, Outbox, RoutePolicy } from "../port.ts";
 import type { Shelves } from "../shelves.ts";
 import { type CustodyClient, connect, connectForTickets, type RedisUrl } from "./connection.ts";
 import { asCustodyError } from "./errors.ts";
 import { Incarnation, type Rollback } from "./incarnation.ts";
 import { RedisInbox } from "./inbox.ts";
-import { Janitor } from "./janitor.ts";
+import { Janitor, type OperatedCopies } from "./janitor.ts";
 import { type Scope, tagOf, ticketQueue } from "./keys.ts";
 import { RedisLedger } from "./ledger.ts";
 import { type DurabilityMode, Monitor } from "./monitor.ts";
+import { RedisOperations } from "./operations.ts";
 import { RedisOutbox } from "./outbox.ts";
 import { selfTest } from "./self-test.ts";
 import { RedisShelves, ShelfDirectory } from "./shelves.ts";
@@ -42,6 +44,8 @@ export interface OutboxOptions {
    */
   readonly owns?: (destination: string) => boolean;
   readonly ticketConcurrency?: number;
+  /** What operators did is told to one process of the namespace, for counters. */
+  readonly onOperated?: (operated: OperatedCopies) => void;
 }
 
 /**
@@ -92,6 +96,11 @@ export class RedisStore {
     const ledger = this.#ledgers.get(tag) ?? new RedisLedger(this.#redis, tag);
     this.#ledgers.set(tag, ledger);
     return ledger;
+  }
+
+  /** Lists, replays, discard and cancel. */
+  operations(scope: Scope): Operations {
+    return new RedisOperations(this.#redis, tagOf(scope));
   }
 
   /** What deleted routes of a namespace leave behind. For the controller and the operator: its user needs `davit:<instance>:shelves`, a key without a tag. */

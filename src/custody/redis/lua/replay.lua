@@ -14,4 +14,5 @@ for d in string.gmatch(meta.destinations, '%S+') do
     end
   end
 end
+if count > 0 then call('HINCRBY', P .. 'tally', 'replayed ' .. meta.route, count) end
 return count

@@ -1,0 +1,290 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "vitest";
+import { CursorExpired } from "../operations.ts";
+import type { NewEvent, RoutePolicy, Settle } from "../port.ts";
+import {
+  type ConformanceStore,
+  type Open,
+  DESTINATION,
+  ROUTE,
+  destinationPolicy,
+  mark,
+  newEvent,
+  routePolicy,
+  settle,
+  settlement,
+  take,
+  storeTest,
+} from "./fixtures.ts";
+
+const OTHER = `${ROUTE}/billing`;
+const retained = (retention: Partial<RoutePolicy["retention"]>) =>
+  routePolicy({ retention: { ...routePolicy().retention, ...retention } });
+
+/** Accepts an event and has its copy end in a way. */
+export async function ended(
+  store: ConformanceStore,
+  outcome: Settle["outcome"],
+  change: Partial<NewEvent> = {},
+  reason = "Status404",
+): Promise<string> {
+  const { id } = await store.inbox.claim(newEvent(change));
+  const policy = destinationPolicy({ policy: change.policy ?? routePolicy() });
+  const worker = await store.outbox([]);
+  const copies = (await take(worker, policy)).filter(({ eventId }) => eventId === id);
+  const record = (attempt: number) => ({ attempt, at: 1, status: 404, action: "dead" as const, reason });
+  await settle(
+    worker,
+    copies.map((copy) => settlement(copy, outcome, { record: record(copy.attempt) })),
+    policy,
+  );
+  return id;
+}
+
+/** Lists with filters, and list-events by sequence. */
+export function listsConformance(open: Open): void {
+  const withStore = storeTest(open);
+
+  withStore("lists events newest first by state, type, destination and time", async (store) => {
+    const dead = await ended(store, "dead", { eventType: "invoice.paid" });
+    await sleep(3);
+    const between = Date.now();
+    await sleep(3);
+    const delivered = await ended(store, "delivered", { eventType: "invoice.sent" });
+    const waiting = (
+      await store.inbox.claim(newEvent({ eventType: "user.new", destinations: [{ destination: OTHER, limit: 1 }] }))
+    ).id;
+    const ids = async (filter: object) =>
+      (await store.operations.events({ route: ROUTE, limit: 10, ...filter })).items.map(({ id }) => id);
+    expect(await ids({})).toEqual([waiting, delivered, dead]);
+    expect(await ids({ state: "dead" })).toEqual([dead]);
+    expect(await ids({ state: "waiting" })).toEqual([waiting]);
+    expect(await ids({ state: "waiting", destination: DESTINATION })).toEqual([]);
+    expect(await ids({ eventType: "invoice.*" })).toEqual([delivered, dead]);
+    expect(await ids({ eventType: "invoice" })).toEqual([]);
+    expect(await ids({ destination: OTHER })).toEqual([waiting]);
+    expect(await ids({ to: between })).toEqual([dead]);
+    expect(await ids({ from: between })).toEqual([waiting, delivered]);
+  });
+
+  withStore("lists events page by page", async ({ inbox, operations }) => {
+    const ids: string[] = [];
+    for (let i = 0; i < 5; i++) ids.unshift((await inbox.claim(newEvent())).id);
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await operations.events({ route: ROUTE, limit: 2, ...(cursor !== undefined && { cursor }) });
+      seen.push(...page.items.map(({ id }) => id));
+      cursor = page.next;
+    } while (cursor !== undefined);
+    expect(seen).toEqual(ids);
+  });
+
+  withStore("pages by sequence without a gap, and goes on where nothing fitted", async ({ inbox, operations }) => {
+    const ids: string[] = [];
+    for (let i = 0; i < 3; i++) ids.push((await inbox.claim(newEvent({ eventType: `t${i}` }))).id);
+    const first = await operations.eventsAfter({ route: ROUTE, limit: 2 });
+    expect(first).toMatchObject({ items: [{ id: ids[0] }, { id: ids[1] }], more: true });
+    const second = await operations.eventsAfter({ route: ROUTE, after: first.next, limit: 2 });
+    expect(second).toMatchObject({ items: [{ id: ids[2] }], more: false });
+    const none = await operations.eventsAfter({ route: ROUTE, after: 0, limit: 2, eventType: "x" });
+    expect(none).toMatchObject({ items: [], more: false, next: second.next });
+    const { id } = await inbox.claim(newEvent());
+    expect((await operations.eventsAfter({ route: ROUTE, after: second.next, limit: 2 })).items).toMatchObject([
+      { id },
+    ]);
+  });
+
+  withStore("gives bodies and headers where they are still kept", async (store) => {
+    await ended(store, "delivered");
+    await store.inbox.claim(newEvent());
+    const { items } = await store.operations.eventsAfter({ route: ROUTE, limit: 10, bodies: true });
+    expect(items.map(({ body }) => body?.toString())).toEqual([undefined, '{"n":1}']);
+    expect(items[1]?.headers).toEqual({ "content-type": "application/json" });
+    const [plain] = (await store.operations.eventsAfter({ route: ROUTE, limit: 1 })).items;
+    expect(plain).not.toHaveProperty("headers");
+  });
+
+  withStore(
+    "refuses a cursor behind which retention removed events, and says from where all is kept",
+    async (store) => {
+      const policy = retained({ maxEvents: 2 });
+      const before = await store.operations.eventsAfter({ route: ROUTE, limit: 1 });
+      expect(before).toMatchObject({ items: [], more: false });
+      for (let i = 0; i < 5; i++) await ended(store, "delivered", { policy });
+      const kept = await store.operations.eventsAfter({ route: ROUTE, limit: 10 });
+      const error = await store.operations.eventsAfter({ route: ROUTE, after: 0, limit: 10 }).catch((e: unknown) => e);
+      expect(error).toBeInstanceOf(CursorExpired);
+      const { completeAfter, code } = error as CursorExpired;
+      expect(code).toBe("CursorExpired");
+      expect(completeAfter).toBeLessThan(kept.items[0]?.sequence ?? 0);
+      const resumed = await store.operations.eventsAfter({ route: ROUTE, after: completeAfter, limit: 10 });
+      expect(resumed.items.map(({ id }) => id)).toEqual(kept.items.map(({ id }) => id));
+      expect((await store.operations.eventsAfter({ route: ROUTE, after: kept.next, limit: 10 })).items).toEqual([]);
+    },
+  );
+
+  withStore("refuses a cursor of a route's former life, whose events were purged", async (store) => {
+    await store.inbox.claim(newEvent());
+    const { next } = await store.operations.eventsAfter({ route: ROUTE, limit: 10 });
+    await store.shelves().shelve({ route: ROUTE, name: "r", namespaceUid: "u" });
+    await store.shelves().purge(ROUTE, 0);
+    await sleep(3);
+    await store.inbox.claim(newEvent());
+    await expect(store.operations.eventsAfter({ route: ROUTE, after: next, limit: 10 })).rejects.toThrow(CursorExpired);
+    expect((await store.operations.eventsAfter({ route: ROUTE, after: 0, limit: 10 })).items).toHaveLength(1);
+  });
+
+  withStore("lists dead letters by reason, type and time of death, with why", async (store) => {
+    const first = await ended(store, "dead", { eventType: "a" });
+    await sleep(3);
+    const between = Date.now();
+    await sleep(3);
+    const second = await ended(store, "dead", { eventType: "b" }, "AttemptsExhausted");
+    const ids = async (filter: object) =>
+      (await store.operations.deadLetters({ limit: 10, ...filter })).items.map(({ eventId }) => eventId);
+    expect(await ids({})).toEqual([first, second]);
+    expect(await ids({ reason: "Status4*" })).toEqual([first]);
+    expect(await ids({ reason: "AttemptsExhausted", route: ROUTE })).toEqual([second]);
+    expect(await ids({ eventType: "b", destination: DESTINATION })).toEqual([second]);
+    expect(await ids({ route: "00000000000000bb", destination: DESTINATION })).toEqual([]);
+    expect(await ids({ from: between })).toEqual([second]);
+    expect(await ids({ to: between })).toEqual([first]);
+    expect((await store.operations.deadLetters({ limit: 1, to: between })).items).toMatchObject([
+      { reason: "Status404", eventType: "a", failureContext: { attempts: 1, lastStatus: 404 } },
+    ]);
+    expect(await store.operations.countDeadLetters({ reason: "Status404" })).toBe(1);
+    expect(await store.operations.countDeadLetters({ route: ROUTE, from: between })).toBe(1);
+    const page = await store.operations.deadLetters({ limit: 1, route: ROUTE });
+    const next = await store.operations.deadLetters({ limit: 1, route: ROUTE, cursor: page.next ?? "" });
+    expect(next.items).toMatchObject([{ eventId: second }]);
+  });
+}
+
+/** Discard and cancel. */
+export function discardConformance(open: Open): void {
+  const withStore = storeTest(open);
+  const stateOf = async (store: ConformanceStore, id: string) =>
+    (await store.ledger.event(id))?.copies.map(({ state }) => state);
+
+  withStore("discards a dead letter so that a redelivery is a duplicate, and restores it", async (store) => {
+    const id = await ended(store, "dead", { mark: mark("gone") });
+    const { operations } = store;
+    expect(await operations.discard({ eventId: id })).toEqual({ copies: 1, active: 0 });
+    expect(await operations.discard({ eventId: id }), "a second time there is nothing dead").toMatchObject({
+      copies: 0,
+    });
+    expect(await stateOf(store, id)).toEqual(["discarded"]);
+    expect(await operations.countDeadLetters({})).toBe(0);
+    expect(await store.ledger.replay(id)).toEqual({ replayed: 0 });
+    expect(await store.inbox.claim(newEvent({ mark: mark("gone") }))).toEqual({ outcome: "duplicate", id });
+    expect(await operations.restore({ eventId: id })).toEqual({ copies: 1, active: 0 });
+    expect((await store.ledger.deadLetters({ limit: 10 })).items).toMatchObject([{ eventId: id }]);
+    expect((await store.ledger.body(id))?.toString()).toBe('{"n":1}');
+    expect(await store.inbox.claim(newEvent({ mark: mark("gone") }))).toEqual({ outcome: "revived", id });
+  });
+
+  withStore("discards and restores by filter, with a preview", async (store) => {
+    const kept = await ended(store, "dead", {}, "AttemptsExhausted");
+    const gone = await ended(store, "dead");
+    const filter = { route: ROUTE, reason: "Status404" };
+    expect(await store.operations.countDeadLetters(filter)).toBe(1);
+    expect(await store.operations.discard({ filter })).toEqual({ copies: 1, active: 0 });
+    expect(await stateOf(store, gone)).toEqual(["discarded"]);
+    expect(await stateOf(store, kept)).toEqual(["dead"]);
+    expect(await store.operations.restore({ filter: { ...filter, to: 1 } }), "by time of death").toMatchObject({
+      copies: 0,
+    });
+    expect(await store.operations.restore({ filter })).toEqual({ copies: 1, active: 0 });
+    expect(await stateOf(store, gone)).toEqual(["dead"]);
+  });
+
+  withStore("keeps what is discarded for as long as it can be restored, whatever retention says", async (store) => {
+    const policy = retained({ deadLettersMs: 1, maxEvents: 1 });
+    const id = await ended(store, "dead", { policy });
+    await store.operations.discard({ eventId: id });
+    await sleep(10);
+    await store.operations.cancel({ eventId: id });
+    await store.tend([policy]);
+    expect(await store.operations.restore({ eventId: id })).toMatchObject({ copies: 1 });
+  });
+
+  withStore("cancels waiting and delayed copies; a redelivery is a duplicate", async (store) => {
+    const event = newEvent({
+      mark: mark("stop"),
+      destinations: [DESTINATION, OTHER].map((destination) => ({ destination, limit: 4 })),
+    });
+    const { id } = await store.inbox.claim(event);
+    const worker = await store.outbox([]);
+    const [copy] = await take(worker);
+    if (copy === undefined) throw new Error("nothing was taken");
+    await settle(worker, [settlement(copy, "retry", { delayMs: 1 })]);
+    expect(await store.operations.countCancellable({ route: ROUTE })).toBe(2);
+    expect(await store.operations.cancel({ eventId: id })).toEqual({ copies: 2, active: 0 });
+    expect(await store.operations.cancel({ eventId: id })).toEqual({ copies: 0, active: 0 });
+    expect(await stateOf(store, id)).toEqual(["cancelled", "cancelled"]);
+    await sleep(5);
+    expect(await take(worker)).toEqual([]);
+    expect(await take(worker, destinationPolicy({ destination: OTHER }))).toEqual([]);
+    expect(await store.inbox.claim({ ...newEvent(), mark: event.mark })).toEqual({ outcome: "duplicate", id });
+    await store.tend([routePolicy()]);
+    expect(await store.inbox.claim({ ...newEvent(), mark: event.mark })).toEqual({ outcome: "duplicate", id });
+    expect((await store.ledger.body(id))?.toString(), "it keeps its body").toBe('{"n":1}');
+  });
+
+  withStore("leaves a copy alone whose attempt runs, and says so", async (store) => {
+    const { id } = await store.inbox.claim(newEvent());
+    const worker = await store.outbox([]);
+    const [copy] = await take(worker);
+    expect(await store.operations.cancel({ eventId: id })).toEqual({ copies: 0, active: 1 });
+    expect(await store.operations.cancel({ filter: { route: ROUTE } })).toEqual({ copies: 0, active: 1 });
+    if (copy !== undefined) expect(await settle(worker, [settlement(copy, "delivered")])).toEqual([]);
+    expect(await stateOf(store, id)).toEqual(["delivered"]);
+  });
+
+  withStore("cancels by destination, type and time only what was there at the first call", async (store) => {
+    const old = await store.inbox.claim(newEvent({ eventType: "bulk.mail" }));
+    await sleep(3);
+    const between = Date.now();
+    const spared = await store.inbox.claim(newEvent({ eventType: "invoice" }));
+    await sleep(3);
+    const late = await store.inbox.claim(newEvent({ eventType: "bulk.mail" }));
+    const filter = { destination: DESTINATION, eventType: "bulk.*", to: between };
+    expect(await store.operations.cancel({ filter })).toEqual({ copies: 1, active: 0 });
+    const states = await Promise.all([old, spared, late].map(({ id }) => stateOf(store, id)));
+    expect(states).toEqual([["cancelled"], ["waiting"], ["waiting"]]);
+    await expect(store.operations.cancel({ filter: {} })).rejects.toThrow(RangeError);
+  });
+
+  withStore("cancels over all routes of a shared destination", async (store) => {
+    const shared = "~tenant-1";
+    const second = routePolicy({ route: "00000000000000bb" });
+    for (const policy of [routePolicy(), second]) {
+      await store.inbox.claim(newEvent({ policy, destinations: [{ destination: shared, limit: 1 }] }));
+    }
+    await store.inbox.claim(newEvent());
+    expect(await store.operations.countCancellable({ destination: shared })).toBe(2);
+    expect(await store.operations.cancel({ filter: { destination: shared } })).toEqual({ copies: 2, active: 0 });
+  });
+
+  withStore("cancels what lies on a deleted route's shelf", async (store) => {
+    const { id } = await store.inbox.claim(newEvent());
+    await store.shelves().shelve({ route: ROUTE, name: "r", namespaceUid: "u" });
+    expect(await store.operations.cancel({ eventId: id })).toEqual({ copies: 1, active: 0 });
+    expect(await store.shelves().unshelve(ROUTE)).toMatchObject({ unshelved: 0 });
+    expect(await stateOf(store, id)).toEqual(["cancelled"]);
+  });
+
+  withStore("keeps cancelled events beyond maxEvents, and removes the delivered ones around them", async (store) => {
+    const policy = retained({ maxEvents: 2 });
+    const { id } = await store.inbox.claim(newEvent({ policy }));
+    await store.operations.cancel({ eventId: id });
+    await store.tend([policy]);
+    const delivered: string[] = [];
+    for (let i = 0; i < 4; i++) delivered.push(await ended(store, "delivered", { policy }));
+    await store.inbox.claim(newEvent({ policy }));
+    const left = (await store.ledger.events(ROUTE, 10)).map((event) => event.id);
+    expect(left).toContain(id);
+    expect(left.filter((one) => delivered.includes(one)).length).toBeLessThanOrEqual(2);
+  });
+}
