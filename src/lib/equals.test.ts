@@ -26,6 +26,21 @@ describe("equals", () => {
     );
   });
 
+  it("sees a difference behind text that takes more bytes than it has characters", () => {
+    for (const [head, length] of [
+      ["é", 62],
+      ["\u0100\u0100", 4],
+      ["😀", 200],
+    ] as const) {
+      const text = head + "a".repeat(length);
+      expect([equals(`${text}x`, `${text}y`), equals(`${text}xy`, `${text}zw`), equals(text, text)]).toEqual([
+        false,
+        false,
+        true,
+      ]);
+    }
+  });
+
   it("keeps nothing of one comparison for the next", () => {
     expect(equals("aaaa", "aaaa")).toBe(true);
     expect(equals("aaaé", "aaaa")).toBe(false);

@@ -19,7 +19,7 @@ describe("Secret", () => {
   });
 
   it("knows that white space is no secret", () => {
-    for (const blank of ["", " ", "\n\t "]) expect(Secret.of(blank).isBlank).toBe(true);
+    for (const blank of ["", " ", "\n\t ", "\0\0", "\0 \n"]) expect(Secret.of(blank).isBlank).toBe(true);
     expect(Secret.of(" x").isBlank).toBe(false);
   });
 });

@@ -5,6 +5,14 @@ import { equals } from "./equals.ts";
 const SHOWN = "[secret]";
 
 /**
+ * Whether bytes are no secret: none at all, or nothing but ASCII white space and zeros. An HMAC with such a key is one that anybody can compute; with zeros it
+ * is even that of the empty key (RFC 2104 §2).
+ */
+export function isBlank(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0 || byte === 0x20 || (byte >= 0x09 && byte <= 0x0d));
+}
+
+/**
  * The bytes of a secret, in a wrapping that cannot be printed by mistake: text, JSON and `inspect` show `[secret]`. What a Secret of Kubernetes, a file
  * or a sender holds becomes one of these at the edge, and is opened only where an algorithm needs its bytes.
  */
@@ -26,9 +34,9 @@ export class Secret {
     return this.#bytes.length;
   }
 
-  /** Empty, or nothing but ASCII white space: an HMAC with such a key is one that anybody can compute. */
+  /** {@link isBlank} of its bytes. */
   get isBlank(): boolean {
-    return this.#bytes.every((byte) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d));
+    return isBlank(this.#bytes);
   }
 
   /** The bytes, for an algorithm that needs them. Never log or keep what comes out. */

@@ -19,7 +19,10 @@ export interface SignedContent {
   readonly contents: (request: SignedRequest, claims: ContentClaims) => readonly Content[] | Refusal;
   /** Lower-case names of headers it covers. It must cover the body. */
   readonly headers?: readonly string[];
-  /** The body is covered, but not where its fields begin and end (Twilio joins them without a border): no field counts as covered. Absent: false. */
+  /**
+   * The body is covered, but not where its fields begin and end (Twilio joins them without a border): no field counts as covered, and a
+   * signature is good for one body. Absent: false.
+   */
   readonly blursBody?: boolean;
   /** It covers the URL that is set up at the sender, scheme, host or query included: what `publicUrl` says must be exact. */
   readonly url?: boolean;

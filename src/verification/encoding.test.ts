@@ -113,6 +113,18 @@ describe("decodeSecret", () => {
 });
 
 describe("decodeKey", () => {
+  it.each([
+    ["raw", "\0\0"],
+    ["hex", "0000"],
+    ["base64", "AAAA"],
+  ] as const)(
+    "finds no key in zeros, written as %s: an HMAC with them is the one with the empty key",
+    (encoding, text) => {
+      expect(decodeSecret(Buffer.from(text), encoding)).toBeUndefined();
+      expect(decodeKey("AAAAAAAAAAAAAAAA")).toBeUndefined();
+    },
+  );
+
   it("reads base64 with or without padding", () => {
     expect([decodeKey("a2V5cw=="), decodeKey("a2V5cw")]).toEqual([Buffer.from("keys"), Buffer.from("keys")]);
   });

@@ -101,16 +101,19 @@ export function digestEncodingOf(config: {
   return config.encoding === "hex" && config.hexCase === "lower" ? "hex-lower" : config.encoding;
 }
 
-/** Decodes base64 key material; padding may be missing. `undefined` if the text is not base64 or empty. */
+/** Decodes base64 key material; padding may be missing. `undefined` if the text is not base64, or stands for no bytes or none but zeros. */
 export function decodeKey(text: string): Buffer | undefined {
-  const key = BASE64.test(text) ? Buffer.from(text, "base64") : undefined;
-  // A single base64 digit decodes to nothing, and with an empty key anybody can sign.
-  return key?.length === 0 ? undefined : key;
+  return keyBytes(BASE64.test(text) ? Buffer.from(text, "base64") : undefined);
 }
 
-/** The key bytes that a Secret's value stands for; `undefined` when it is not written in this encoding, or stands for no bytes at all. */
+/** The one place that says which bytes are a key. A single base64 digit decodes to nothing, and HMAC fills a short key up with zeros: anybody can sign with either. */
+function keyBytes(bytes: Buffer | undefined): Buffer | undefined {
+  return bytes === undefined || bytes.every((byte) => byte === 0) ? undefined : bytes;
+}
+
+/** The key bytes that a Secret's value stands for; `undefined` when it is not written in this encoding, or stands for no key. */
 export function decodeSecret(value: Buffer, encoding: SecretEncoding): Buffer | undefined {
-  if (encoding === "raw") return value.length === 0 ? undefined : value;
+  if (encoding === "raw") return keyBytes(value);
   const text = value.toString("latin1");
-  return encoding === "base64" ? decodeKey(text) : decodeHex(text, HEX_ANY);
+  return encoding === "base64" ? decodeKey(text) : keyBytes(decodeHex(text, HEX_ANY));
 }

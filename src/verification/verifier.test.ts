@@ -307,6 +307,10 @@ describe("standard webhooks", () => {
 });
 
 describe("basic credentials", () => {
+  it.each([":", "user:", ":pass", "  :x", "x: ", "no colon"])("are none when they are %j", (secret) => {
+    expect(reasonOf({ type: "basic" }, credentials(secret), keysOf([secret]))).toBe("503 NoUsableKey");
+  });
+
   it("may have colons in the password, and are never split there", () => {
     const keys = keysOf(["user:a:b:c"]);
     expect(reasonOf({ type: "basic" }, credentials("user:a:b:c"), keys)).toBe("ok");

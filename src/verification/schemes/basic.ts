@@ -1,3 +1,4 @@
+import { isBlank } from "../../lib/secret.ts";
 import { keyRingCache, usableAt } from "../keys.ts";
 import { NO_USABLE_KEY, refuse } from "../refusal.ts";
 import { signerOf } from "../signer.ts";
@@ -17,8 +18,14 @@ export const basicKind: SchemeKind<unknown> = {
   describe: () => ({ place: "authorization", algorithm: "Basic", content: "nothing" }),
 };
 
+/** Both sides must be there: an empty password is one that anybody knows. */
+function isPair(bytes: Buffer): boolean {
+  const colon = bytes.indexOf(0x3a);
+  return colon > 0 && !isBlank(bytes.subarray(0, colon)) && !isBlank(bytes.subarray(colon + 1));
+}
+
 function basicScheme(): Verifier {
-  const ring = keyRingCache((secret) => (secret.reveal().includes(0x3a) ? secret : undefined));
+  const ring = keyRingCache((secret) => (isPair(secret.reveal()) ? secret : undefined));
   return {
     secretHeaders: ["authorization"],
     verify(request, keys, now) {

@@ -106,7 +106,7 @@ function findMatch<M, S>(
 }
 
 function accept(
-  { trustsId }: SignatureSettings,
+  { trustsId, contentOf }: SignatureSettings,
   { key, canonical: signature }: Match,
   { id }: Claims<unknown>,
   signedAt: number | undefined,
@@ -115,6 +115,7 @@ function accept(
     signedAt === undefined
       ? ({ ok: true, key, signature } as const)
       : ({ ok: true, key, signature, signedAt } as const);
+  if (contentOf?.blursBody === true) return { ...timed, nonce: signature };
   return id === undefined || !trustsId ? timed : { ...timed, deliveryId: id };
 }
 

@@ -19,7 +19,7 @@ class Request:
             self.headers.setdefault(name.lower(), []).extend(v.encode("utf-8").decode("latin-1") for v in values)
 
     def keys(self):
-        """Bytes of every usable secret: an empty or blank one is none, since anybody knows it."""
+        """Bytes of every usable secret: an empty, blank or all-zero one is none, since anybody knows it."""
         secret, encoding = self.case["secret"], self.case.get("secretEncoding")
         keys = []
         for text in secret if isinstance(secret, list) else [secret]:
@@ -32,7 +32,8 @@ class Request:
                 keys.append(base64.b64decode(text))
             else:
                 keys.append(text.encode("utf-8"))
-        need(any(keys))
+        keys = [key for key in keys if any(key)]
+        need(keys)
         return keys
 
     def text_key(self):

@@ -36,7 +36,7 @@ def standard_webhooks(request):
         version, size = ("v1a,", 64) if public else ("v1,", 32)
         for item in items:
             try:
-                need(raw and item.startswith(version))
+                need(any(raw) and item.startswith(version))
                 signature = base64_bytes(item[len(version) :], size)
                 if public:
                     return ed25519(raw, signature, content)
@@ -72,6 +72,7 @@ def twilio(request):
     else:
         kind = (request.headers.get("content-type") or [""])[0].split(";")[0].strip().lower()
         need(not request.body or kind == "application/x-www-form-urlencoded")
+        need(request.body.count(b"&") < 1000)
         pairs = set(parse_qsl(request.body.decode("utf-8", "replace"), keep_blank_values=True))
         ordered = sorted(pairs, key=lambda pair: (utf16(pair[0]), utf16(pair[1])))
         signed = "".join(name + value for name, value in ordered)
@@ -163,6 +164,7 @@ def adyen_item(request):
     keys = adyen_key(request)
     items = member(request.json(), "notificationItems", kind=list)
     need(items)
+    seen = set()
     for item in items:
         item = member(item, "NotificationRequestItem", kind=dict)
         amount = {} if item.get("amount") is None else member(item, "amount", kind=dict)
@@ -170,6 +172,8 @@ def adyen_item(request):
         values += [amount.get("value"), amount.get("currency"), item.get("eventCode"), item.get("success")]
         signature = base64_bytes(member(item, "additionalData", "hmacSignature"), 32)
         matches([signature], keys, "sha256", utf8(":".join(adyen_text(value) for value in values)))
+        need(signature not in seen)
+        seen.add(signature)
 
 
 def adyen_raw(request):
@@ -293,7 +297,10 @@ def sns(request):
     need(re.fullmatch(r"https://sns\.[a-z0-9-]{3,}\.amazonaws\.com(\.cn)?/[A-Za-z0-9-]+\.pem", url))
     need(member(message, "TopicArn") == request.text_key())
     request.check_time(member(message, "Timestamp"), "rfc3339", 0)
-    content = "".join(f"{n}\n{member(message, n)}\n" for n in names if n != "Subject" or message.get(n) is not None)
+    names = [name for name in names if name != "Subject" or message.get(name) is not None]
+    need(not any(end in member(message, name) for name in names if name != "Message" for end in "\r\n"))
+    identity(member(message, "MessageId"))
+    content = "".join(f"{name}\n{member(message, name)}\n" for name in names)
     rsa(certificate_key(request), algorithm, base64_bytes(member(message, "Signature")), utf8(content))
 
 

@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { presetOf } from "../../verifier.ts";
 import { judge, outcome, signed, type Route } from "../testing.ts";
 
 /** Key and signature of https://github.com/Adyen/adyen-node-api-library (`hmacValidator.spec.ts`). */
@@ -84,6 +85,25 @@ describe("adyen", () => {
     ],
   ])("refuses with %s %s", (reason, _what, sent) => {
     expect(outcome("adyen", { body: sent }, KEYS)).toBe(reason);
+  });
+
+  it("is one notification whatever the order of its items, and has none of them twice", () => {
+    const [one, other] = [item({}), item({ success: "false" }, mac(TEXT.replace("true", "false")))] as const;
+    const signatures = [
+      body(one, other),
+      body(other, one),
+      JSON.stringify({ notificationItems: [one, other], x: 1 }),
+    ].map((sent) => {
+      const verdict = judge("adyen", { body: sent }, KEYS);
+      return verdict.ok && verdict.signature;
+    });
+    expect(new Set(signatures).size).toBe(1);
+    expect(signatures[0]).toMatch(/ /);
+    for (const sent of [body(one, one), body(one, other, one)]) {
+      expect(outcome("adyen", { body: sent }, KEYS)).toBe("SignatureMalformed");
+    }
+    // Nothing beside the items is signed, so nothing of the body makes it another notification.
+    expect(presetOf("adyen")).toMatchObject({ bodyExcept: [""], withoutId: "Signature" });
   });
 
   it("says which item it was", () => {

@@ -26,6 +26,8 @@ export const adyen: Preset = {
   },
   toleranceMs: 0,
   dedupe: ID_FIELDS.map((pointer): DedupeSource => ({ from: "json", pointer, signed: true })),
+  // Only the items are signed: what else stands beside them makes no other notification.
+  bodyExcept: [""],
   withoutId: "Signature",
   retryWindowMs: 7 * 86_400_000,
   ackBudgetMs: 10_000,

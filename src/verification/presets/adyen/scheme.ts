@@ -1,8 +1,9 @@
 import { equals } from "../../../lib/equals.ts";
-import { HmacKey } from "../../../lib/hmac.ts";
+import type { HmacKey } from "../../../lib/hmac.ts";
 import { isRecord } from "../../../lib/record.ts";
 import { VerificationConfigError } from "../../config.ts";
-import { decodeDigest, decodeSecret, encodeDigest } from "../../encoding.ts";
+import { decodeDigest, encodeDigest } from "../../encoding.ts";
+import { hmacKeyOf } from "../../hmac-keys.ts";
 import { keyRingCache, usableAt, type PreparedKey } from "../../keys.ts";
 import { NO_USABLE_KEY, refuse, type Refusal } from "../../refusal.ts";
 import { objectToSign, signerOf } from "../../signer.ts";
@@ -13,7 +14,7 @@ const SHA256_BYTES = 32;
 
 /** HMAC-SHA256 in base64 in each item of the body, under a key in hex. One item that does not verify refuses them all. */
 export function adyenScheme(): Verifier {
-  const ring = keyRingCache(hexKey);
+  const ring = keyRingCache((secret) => hmacKeyOf("sha256", secret, "hex"));
   return {
     secretHeaders: [],
     verify(request, keys, now) {
@@ -32,21 +33,20 @@ export function adyenScheme(): Verifier {
   };
 }
 
-function hexKey(secret: VerificationKey["secret"]): HmacKey | undefined {
-  const key = decodeSecret(secret.reveal(), "hex");
-  return key && new HmacKey("sha256", key);
-}
-
 function verifyItems(items: readonly AdyenItem[], keys: readonly PreparedKey<HmacKey>[]): Verdict {
-  const digests: Buffer[] = [];
+  const digests: string[] = [];
   let first: VerificationKey | undefined;
   for (const [index, item] of items.entries()) {
     const found = verifyItem(item, keys);
     if ("ok" in found) return { ...found, detail: `item ${index + 1} of ${items.length}: ${found.detail}` };
     first ??= found.key;
-    digests.push(found.digest);
+    digests.push(encodeDigest(found.digest, "base64"));
   }
-  return { ok: true, key: first, signature: encodeDigest(Buffer.concat(digests), "base64") };
+  if (new Set(digests).size < digests.length) {
+    return refuse("SignatureMalformed", "an item stands in the body twice, and Adyen sends each once");
+  }
+  // In any order it is the same notification, whatever else stands in the body.
+  return { ok: true, key: first, signature: digests.toSorted().join(" ") };
 }
 
 function verifyItem(

@@ -199,6 +199,17 @@ describe("aws-sns", () => {
     expect(verdictOf({ ...made, Signature: pss.toString("base64") })).toBe("SignatureMismatch");
   });
 
+  it("refuses fields that were cut in another place", () => {
+    const made = message({ Message: '{"amount":1}\nMessageId\nforged-id' });
+    expect(verdictOf(made)).toBe("accepted");
+    const cut = { ...made, Message: '{"amount":1}', MessageId: `forged-id\nMessageId\n${String(made["MessageId"])}` };
+    expect(verdictOf(cut)).toBe("SignatureMalformed");
+    expect(verdictOf(message({ Subject: "a\nb" }))).toBe("SignatureMalformed");
+    for (const MessageId of ["a b", "", "a".repeat(101)]) {
+      expect(verdictOf(message({ MessageId }))).toBe("SignatureMalformed");
+    }
+  });
+
   it("lets messages be late unless the route says how late", () => {
     const late = { now: NOW + 3_600_000 };
     expect(verdictOf(message(), late)).toBe("accepted");

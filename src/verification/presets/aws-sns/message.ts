@@ -25,6 +25,9 @@ const SIGNED_FIELDS: Readonly<Record<string, readonly string[]>> = {
 
 const ALGORITHMS: Readonly<Record<string, SnsMessage["algorithm"]>> = { 1: "RSA-SHA1", 2: "RSA-SHA256" };
 
+/** UUIDs, as SNS documents them. */
+const MESSAGE_ID = /^[A-Za-z0-9-]{1,100}$/;
+
 /**
  * Certificates of SNS. The form of a region keeps out `sns.s3-us-west-2.amazonaws.com`, which is a bucket of storage that anybody may own; no port, user,
  * query or second folder.
@@ -55,6 +58,9 @@ function readFields(body: unknown, names: readonly string[]): SnsMessage | Refus
   const content = canonicalText(body, names);
   if (typeof content !== "string") return content;
   const text = (name: string) => valueAt(body, [name]);
+  if (!MESSAGE_ID.test(String(text("MessageId")))) {
+    return refuse("SignatureMalformed", "field MessageId of the body is no id of SNS");
+  }
   const [signature, version] = [text("Signature"), text("SignatureVersion")];
   if (typeof signature !== "string" || signature === "") return refuse("SignatureMissing", "the body has no Signature");
   const algorithm = version === "1" || version === "2" ? ALGORITHMS[version] : undefined;
@@ -80,8 +86,10 @@ function canonicalText(body: unknown, names: readonly string[]): string | Refusa
     const field = isOptional ? name.slice(0, -1) : name;
     const value = valueAt(body, [field]);
     if (isOptional && (value === undefined || value === null)) continue;
+    // A line end in any field but Message, which may have some, could be the border to the next.
+    const isWhole = typeof value === "string" && isUnicode(value) && (field === "Message" || !/[\r\n]/.test(value));
     // Text that is no Unicode would be replaced, so that several messages had one signature.
-    if (typeof value !== "string" || !isUnicode(value)) {
+    if (!isWhole) {
       return refuse("SignatureMalformed", `field ${field} of the body is missing or no text, and it is signed`);
     }
     lines.push(field, value);

@@ -1,7 +1,7 @@
 import { equals } from "../../../lib/equals.ts";
-import { HmacKey } from "../../../lib/hmac.ts";
 import { DEFAULT_TOLERANCE_MS, type VerifierOptions } from "../../config.ts";
 import { decodeDigest, encodeDigest } from "../../encoding.ts";
+import { hmacKeyOf } from "../../hmac-keys.ts";
 import { keyRingCache, usableAt } from "../../keys.ts";
 import { NO_USABLE_KEY, refuse, singleHeader, type Refusal } from "../../refusal.ts";
 import { signerOf } from "../../signer.ts";
@@ -33,7 +33,7 @@ interface Claims {
  * matches is enough, so that keys can be changed one by one.
  */
 export function boxScheme({ toleranceMs = DEFAULT_TOLERANCE_MS }: VerifierOptions): Verifier {
-  const ring = keyRingCache((secret) => new HmacKey("sha256", secret.reveal()));
+  const ring = keyRingCache((secret) => hmacKeyOf("sha256", secret));
   return {
     secretHeaders: Object.values(HEADER),
     verify(request, keys, now) {

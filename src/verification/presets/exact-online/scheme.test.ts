@@ -39,6 +39,18 @@ describe("Exact Online's HashCode", () => {
     expect(verify(before)).toMatchObject(mismatch);
   });
 
+  it("is good for one body, and only for one that is JSON as well", () => {
+    const verdict = verify(bodyOf(CONTENT));
+    expect(verdict).toMatchObject({ ok: true, nonce: codeOf(CONTENT).toLowerCase() });
+    expect(verify(`{\t\r\n ${bodyOf(CONTENT).slice(1)}`)).toEqual(verdict);
+    for (const blank of ["\f", "\v", "\xa0"]) {
+      const plain = Buffer.from(bodyOf(CONTENT)).toString("latin1");
+      const [first, second] = plain.split(',"HashCode"');
+      for (const body of [`{${blank}${plain.slice(1)}`, `${first}${blank},"HashCode"${second}`, `${plain}${blank}`])
+        expect(verify(Buffer.from(body, "latin1"))).toMatchObject({ ok: false });
+    }
+  });
+
   it("must stand behind Content, at the end", () => {
     const missing = { status: 400, reason: "SignatureMissing" };
     for (const body of [

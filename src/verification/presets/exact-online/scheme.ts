@@ -1,13 +1,14 @@
 import { equals } from "../../../lib/equals.ts";
-import { HmacKey } from "../../../lib/hmac.ts";
 import { decodeDigest, encodeDigest } from "../../encoding.ts";
+import { hmacKeyOf } from "../../hmac-keys.ts";
 import { keyRingCache, usableAt } from "../../keys.ts";
 import { NO_USABLE_KEY, refuse } from "../../refusal.ts";
 import { signerOf } from "../../signer.ts";
 import type { Verifier } from "../../types.ts";
 
-const BEFORE = /^\s*\{\s*"Content"\s*:\s*/;
-const AFTER = /\s*,\s*"HashCode"\s*:\s*"([^"\\]{1,200})"\s*\}\s*$/;
+/** White space of JSON (RFC 8259 §2) and no other: what no parser takes would be a body without an id. */
+const BEFORE = /^[ \t\r\n]*\{[ \t\r\n]*"Content"[ \t\r\n]*:[ \t\r\n]*/;
+const AFTER = /[ \t\r\n]*,[ \t\r\n]*"HashCode"[ \t\r\n]*:[ \t\r\n]*"([^"\\]{1,200})"[ \t\r\n]*\}[ \t\r\n]*$/;
 
 /** A body taken apart. */
 interface Parts {
@@ -21,7 +22,7 @@ interface Parts {
  * it was sent: written anew by a parser it could be another.
  */
 export function exactOnlineScheme(): Verifier {
-  const ring = keyRingCache((secret) => new HmacKey("sha256", secret.reveal()));
+  const ring = keyRingCache((secret) => hmacKeyOf("sha256", secret));
   return {
     secretHeaders: [],
     verify(request, keys, now) {
@@ -33,7 +34,10 @@ export function exactOnlineScheme(): Verifier {
       if (!signature) return refuse("SignatureMalformed", "HashCode in the body is not 32 bytes in hex");
       for (const { key, material } of usable) {
         const digest = material.digest([parts.content]);
-        if (equals(signature, digest)) return { ok: true, key, signature: encodeDigest(digest, "hex") };
+        if (!equals(signature, digest)) continue;
+        // White space around Content is not covered, so that the signature is good for one body.
+        const canonical = encodeDigest(digest, "hex");
+        return { ok: true, key, signature: canonical, nonce: canonical };
       }
       return refuse(
         "SignatureMismatch",
@@ -43,7 +47,7 @@ export function exactOnlineScheme(): Verifier {
     sign(input, keys, now) {
       const { material } = signerOf(ring(keys), now);
       const text = input.body.toString("latin1");
-      const content = BEFORE.test(text) ? text.replace(BEFORE, "").replace(/\s*\}\s*$/, "") : text;
+      const content = BEFORE.test(text) ? text.replace(BEFORE, "").replace(/[ \t\r\n]*\}[ \t\r\n]*$/, "") : text;
       const hashCode = encodeDigest(material.digest([content]), "hex").toUpperCase();
       const body = Buffer.from(`{"Content":${content},"HashCode":"${hashCode}"}`, "latin1");
       return { headers: { ...input.headers }, body };

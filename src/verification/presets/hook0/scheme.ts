@@ -1,7 +1,8 @@
 import { equals } from "../../../lib/equals.ts";
-import { HmacKey } from "../../../lib/hmac.ts";
+import type { HmacKey } from "../../../lib/hmac.ts";
 import { DEFAULT_TOLERANCE_MS, type Content, type CustomConfig, type VerifierOptions } from "../../config.ts";
 import { decodeDigest, encodeDigest } from "../../encoding.ts";
+import { hmacKeyOf } from "../../hmac-keys.ts";
 import { keyRingCache, usableAt } from "../../keys.ts";
 import { NO_USABLE_KEY, refuse, singleHeader, type Refusal } from "../../refusal.ts";
 import { signerOf } from "../../signer.ts";
@@ -42,7 +43,7 @@ function hook0Scheme(
   versions: readonly Hook0Version[],
   { toleranceMs = DEFAULT_TOLERANCE_MS }: VerifierOptions,
 ): Verifier {
-  const ring = keyRingCache((secret) => new HmacKey("sha256", secret.reveal()));
+  const ring = keyRingCache((secret) => hmacKeyOf("sha256", secret));
   return {
     secretHeaders: [HEADER],
     verify(request, keys, now) {

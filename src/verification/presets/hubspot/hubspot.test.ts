@@ -60,6 +60,34 @@ describe("hubspot", () => {
     expect(outcome("hubspot-v2", old(BODY, "v1"), { keys: KEYS })).toBe("SignatureMismatch");
   });
 
+  it.each(["hubspot-v1", "hubspot-v2"])(
+    "takes no body of %s that was lengthened behind what was signed",
+    (provider) => {
+      const head = provider === "hubspot-v2" ? `POST${TARGET}` : "";
+      for (const body of [BODY, ""]) {
+        // What the hash pads its input with (FIPS 180-4 §5.1), and behind it what somebody without the secret may add.
+        const length = SECRET.length + head.length + body.length;
+        const padding = Buffer.alloc(((119 - (length % 64)) % 64) + 9);
+        padding[0] = 0x80;
+        padding.writeUInt32BE(length * 8, padding.length - 4);
+        const forged = Buffer.concat([Buffer.from(body), padding, Buffer.from(',{"eventId":666}]')]);
+        const answer = (bytes: Buffer) => {
+          const signature = createHash("sha256")
+            .update(SECRET + head)
+            .update(bytes)
+            .digest("hex");
+          return outcome(
+            provider,
+            { url: TARGET, body: bytes, headers: { "x-hubspot-signature": signature } },
+            { keys: KEYS },
+          );
+        };
+        expect([answer(Buffer.from(body)), answer(forged)]).toEqual(["accepted", "SignatureMismatch"]);
+        expect(answer(Buffer.from('"\x80"', "latin1"))).toBe("SignatureMismatch");
+      }
+    },
+  );
+
   it("accepts v1 over the body, v2 over method, URL and body", () => {
     expect(outcome("hubspot-v1", old(BODY, "v1"), { keys: KEYS })).toBe("accepted");
     expect(outcome("hubspot-v2", old(`POST${TARGET}${BODY}`, "v2"), { keys: KEYS })).toBe("accepted");

@@ -1,8 +1,8 @@
 import { equals } from "../../../lib/equals.ts";
-import { HmacKey } from "../../../lib/hmac.ts";
 import { valueAt } from "../../../lib/json-source.ts";
 import { DEFAULT_TOLERANCE_MS, type VerifierOptions } from "../../config.ts";
 import { decodeDigest, encodeDigest } from "../../encoding.ts";
+import { hmacKeyOf } from "../../hmac-keys.ts";
 import { keyRingCache, usableAt } from "../../keys.ts";
 import { NO_USABLE_KEY, refuse, type Refusal } from "../../refusal.ts";
 import { objectToSign, signerOf } from "../../signer.ts";
@@ -26,7 +26,7 @@ interface Claims {
  * for one body only.
  */
 export function mailgunScheme({ toleranceMs = DEFAULT_TOLERANCE_MS }: VerifierOptions): Verifier {
-  const ring = keyRingCache((secret) => new HmacKey("sha256", secret.reveal()));
+  const ring = keyRingCache((secret) => hmacKeyOf("sha256", secret));
   return {
     secretHeaders: [],
     verify(request, keys, now) {
