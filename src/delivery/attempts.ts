@@ -6,6 +6,7 @@ import type { Attempt, AttemptResult } from "./attempt.ts";
 import { wantsEventType, type WorkerDestination } from "./destinations.ts";
 import type { Lane, PendingSettle, Running } from "./lane.ts";
 import type { Lanes } from "./lanes.ts";
+import { gateEffect } from "./gate-effect.ts";
 import { attemptLine, errorText, removedLine } from "./narrative.ts";
 import { redact } from "./redact.ts";
 import { decide, type Decision, type FinishedAttempt } from "./retry-policy.ts";
@@ -90,7 +91,9 @@ export class Attempts {
       const line = attemptLine({ destination: name, copy, result, decision, policy: retry, now });
       logger[level](logFields(running, destination), line);
     }
-    const settle = settleOf(copy, recordOf(copy, result, decision), decision);
+    const outcome = settleOf(copy, recordOf(copy, result, decision), decision);
+    const gate = { ...gateEffect(result, now), generation: copy.gateGeneration ?? 0 };
+    const settle = destination.policy.gate === undefined ? outcome : { ...outcome, gate };
     this.#finish({ settle, running, result, destination });
   }
 

@@ -73,6 +73,8 @@ export class Lane implements Candidate {
   /** Monotonic ms before which no more tickets are asked for. */
   widenNotBefore = 0;
   slow = false;
+  /** Fires when its gate may let copies through again, while the lane is held. */
+  reopening: NodeJS.Timeout | undefined;
   readonly #clock: Clock;
 
   constructor(id: string, clock: Clock) {

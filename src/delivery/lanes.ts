@@ -112,6 +112,7 @@ export class Lanes {
     if (!lane.quiet || lane.tickets.size > 0 || this.adopting.has(lane)) return;
     this.hungry.delete(lane);
     this.beating.delete(lane);
+    clearTimeout(lane.reopening);
     if (this.#byId.delete(lane.id)) this.#onDrop(lane);
   }
 }

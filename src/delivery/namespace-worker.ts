@@ -3,7 +3,7 @@ import type { Logger } from "../observability/logger.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { Attempt } from "./attempt.ts";
 import type { WorkerConfiguration } from "./destinations.ts";
-import { Worker } from "./worker.ts";
+import { Worker, type WorkerOptions } from "./worker.ts";
 
 export interface NamespaceWorkerOptions {
   readonly store: Pick<RedisStore, "outbox">;
@@ -18,6 +18,8 @@ export interface NamespaceWorkerOptions {
   readonly slots?: number | undefined;
   readonly logger: Logger;
   readonly metrics?: Metrics | undefined;
+  /** See `WorkerOptions.onGate`. */
+  readonly onGate?: WorkerOptions["onGate"];
 }
 
 /** A worker and its outbox, which both go by the same destinations. */
@@ -26,9 +28,11 @@ export class NamespaceWorker {
   #destinations: WorkerConfiguration;
 
   constructor(options: NamespaceWorkerOptions) {
-    const { store, scope, attempt, destinations, dedicatedRoute, owns, slots, logger, metrics } = options;
+    const { store, scope, attempt, destinations, dedicatedRoute, owns, slots, logger, metrics, onGate } = options;
     this.#destinations = destinations;
+    const operations = new OperationMetrics(metrics, () => this.#destinations);
     const outbox = store.outbox(scope, {
+      onOperated: (operated) => operations.count(operated),
       policies: () => [...this.#destinations.values()].map(({ policy }) => policy.policy),
       ...(dedicatedRoute !== undefined && { dedicatedRoute }),
       ...(owns && { owns: (destination) => owns(destination, this.#destinations) }),
@@ -40,6 +44,7 @@ export class NamespaceWorker {
       logger,
       ...(slots !== undefined && { slots }),
       ...(metrics && { metrics }),
+      ...(onGate && { onGate }),
     });
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RetryPolicy } from "../routes/entry.ts";
-import { attemptLine, codeClass, confirmedLine } from "./narrative.ts";
+import { attemptLine, codeClass, confirmedLine, gateLine } from "./narrative.ts";
 import { decide, type FinishedAttempt } from "./retry-policy.ts";
 
 const policy: RetryPolicy = {
@@ -57,5 +57,36 @@ describe("the story of an attempt", () => {
     expect([codeClass({ status: 204 }), codeClass({ status: 503 }), codeClass({ status: 700 }), codeClass({})]).toEqual(
       ["2xx", "5xx", "none", "none"],
     );
+  });
+});
+
+describe("the line about a gate", () => {
+  it("says what it is now, for how long, and why", () => {
+    const at = Date.UTC(2026, 10, 30);
+    const change = {
+      destination: "~acme",
+      at,
+      generation: 4,
+      consecutiveFailures: 5,
+      failingSince: at - 60_000,
+    } as const;
+    const opened = gateLine({
+      ...change,
+      from: "Closed",
+      to: "Open",
+      reason: "ConsecutiveFailures",
+      until: at + 30_000,
+    });
+    expect(opened).toBe(
+      "destination ~acme is Open for 30 s (was Closed): it failed too often in a row; 5 attempts in a row without success",
+    );
+    const enabled = gateLine({
+      ...change,
+      consecutiveFailures: 0,
+      from: "Disabled",
+      to: "Closed",
+      reason: "OperatorEnabled",
+    });
+    expect(enabled).toBe("destination ~acme is Closed (was Disabled): enabled by an operator");
   });
 });

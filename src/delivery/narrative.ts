@@ -1,3 +1,4 @@
+import type { GateReason, GateTransition } from "../custody/gate.ts";
 import type { AttemptRecord, TakenCopy } from "../custody/port.ts";
 import type { RetryPolicy } from "../routes/entry.ts";
 import type { Obstacle } from "./destinations.ts";
@@ -60,6 +61,25 @@ export function leftAloneLine(destination: string, obstacle: Obstacle): string {
 /** A copy whose destination was taken out of its route while it waited. */
 export function removedLine(destination: string, route: string): string {
   return `route ${route} has no destination ${destination} any more; dead letter: DestinationRemoved, to be replayed once it has it again`;
+}
+
+const GATE_REASONS: Readonly<Record<GateReason, string>> = {
+  RetryAfter: "it asked for a pause with Retry-After",
+  OperatorHold: "held by an operator",
+  OperatorEnabled: "enabled by an operator",
+  ConsecutiveFailures: "it failed too often in a row",
+  ProbeFailed: "the probe failed",
+  Probing: "one attempt is let through as a probe",
+  Recovered: "the probe was answered; it comes back to its limit step by step",
+  Gone: "it answered 410, which says that it is gone for good; its copies wait until it is enabled",
+};
+
+/** A gate changed: `destination ~acme is Held for 120 s (was Closed): it asked for a pause with Retry-After; 3 attempts in a row without success`. */
+export function gateLine({ destination, from, to, at, until, reason, consecutiveFailures }: GateTransition): string {
+  const span = until === undefined ? "" : ` for ${seconds(until - at)}`;
+  const failures =
+    consecutiveFailures === 0 ? "" : `; ${count(consecutiveFailures, "attempt")} in a row without success`;
+  return `destination ${destination} is ${to}${span} (was ${from}): ${GATE_REASONS[reason]}${failures}`;
 }
 
 /** The worker stops, and the store has not taken what it had to say. */

@@ -1,3 +1,4 @@
+import type { GateTransition } from "../custody/gate.ts";
 import { CustodyError, type Outbox, type Ticket, type TurnResult } from "../custody/port.ts";
 import { systemClock, type Clock } from "../lib/clock.ts";
 import { silentLogger, type Logger } from "../observability/logger.ts";
@@ -5,12 +6,13 @@ import type { Metrics } from "../observability/metrics.ts";
 import type { Attempt } from "./attempt.ts";
 import { Attempts, LEASE_MARGIN_MS, logFields } from "./attempts.ts";
 import { DeliveryMetrics } from "./delivery-metrics.ts";
-import type { WorkerConfiguration } from "./destinations.ts";
+import type { WorkerConfiguration, WorkerDestination } from "./destinations.ts";
 import { Lanes } from "./lanes.ts";
 import type { Lane, PendingSettle } from "./lane.ts";
 import {
   confirmedLine,
   FENCED_LINE,
+  gateLine,
   stoppingLine,
   storeLostLine,
   turnFailedLine,
@@ -32,6 +34,8 @@ export interface WorkerOptions {
   readonly clock?: Clock;
   /** Uniform in [0, 1), for jitter. */
   readonly random?: () => number;
+  /** A turn of this process changed the state of a destination's gate. Each change is told once, over all processes. */
+  readonly onGate?: (transition: GateTransition, destination: WorkerDestination | undefined) => void;
 }
 
 /** How often tickets, heartbeats and gauges are looked after, ms. */
@@ -41,6 +45,12 @@ const TICK_MS = 250;
  * second of these, ms from when nothing runs any more. Kubernetes gives a worker 75 s, of which requests may take 60 s.
  */
 const GIVE_UP_MS = { least: 5_000, most: 30_000 };
+
+/** A lane with requests under way is mentioned about so often anyway, ms: what opens later than this needs no timer of its own. */
+const REOPEN_WITHIN_MS = 700;
+/** What opens within this keeps its ticket, ms: a new one would cost more than the wait. */
+const KEEP_TICKET_MS = 100;
+const WARNED: ReadonlySet<string> = new Set(["Open", "Disabled"]);
 
 /** Drains the destinations of one namespace for which it is handed tickets: takes, sends, settles. */
 export class Worker {
@@ -169,6 +179,7 @@ export class Worker {
     }
     this.#noteSettled(turn, result);
     this.#noteFound(turn, result);
+    this.#noteGates(result);
     for (const lane of turn.lanes) this.#tickets.tendLane(lane, result.waiting.get(lane.id));
     this.#resolveIfDrained();
   }
@@ -200,6 +211,27 @@ export class Worker {
       { destinations: [...turn.lanes].map(({ id }) => id), unknown, workerLost, expired },
       "found copies whose process was lost, or that were too old",
     );
+  }
+
+  /** Changes are told; a gate that opens again soon is looked at then, with the ticket at hand. */
+  #noteGates({ gates = [], reopenMs }: TurnResult): void {
+    for (const transition of gates) {
+      const destination = this.#lanes.get(transition.destination)?.destination;
+      const level = WARNED.has(transition.to) ? "warn" : "info";
+      const { namespace, routeName: route } = destination ?? {};
+      this.#logger[level]({ namespace, route, gate: transition }, gateLine(transition));
+      this.#options.onGate?.(transition, destination);
+    }
+    for (const [id, ms] of reopenMs ?? []) this.#reopenIn(this.#lanes.get(id), ms);
+  }
+
+  #reopenIn(lane: Lane | undefined, ms: number): void {
+    if (lane === undefined || ms > REOPEN_WITHIN_MS) return;
+    clearTimeout(lane.reopening);
+    // Not worth a new ticket.
+    if (ms <= KEEP_TICKET_MS) lane.doneNotBefore = this.#clock.monotonic() + ms;
+    lane.reopening = setTimeout(() => this.#onHint(lane.id), ms);
+    lane.reopening.unref();
   }
 
   #onFailure(turn: Turn, error: unknown): void {
