@@ -30,9 +30,7 @@ export class NamespaceWorker {
   constructor(options: NamespaceWorkerOptions) {
     const { store, scope, attempt, destinations, dedicatedRoute, owns, slots, logger, metrics, onGate } = options;
     this.#destinations = destinations;
-    const operations = new OperationMetrics(metrics, () => this.#destinations);
     const outbox = store.outbox(scope, {
-      onOperated: (operated) => operations.count(operated),
       policies: () => [...this.#destinations.values()].map(({ policy }) => policy.policy),
       ...(dedicatedRoute !== undefined && { dedicatedRoute }),
       ...(owns && { owns: (destination) => owns(destination, this.#destinations) }),
