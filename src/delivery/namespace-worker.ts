@@ -3,6 +3,7 @@ import type { Logger } from "../observability/logger.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { Attempt } from "./attempt.ts";
 import type { WorkerConfiguration } from "./destinations.ts";
+import { OperationMetrics } from "./operation-metrics.ts";
 import { Worker, type WorkerOptions } from "./worker.ts";
 
 export interface NamespaceWorkerOptions {
@@ -30,7 +31,9 @@ export class NamespaceWorker {
   constructor(options: NamespaceWorkerOptions) {
     const { store, scope, attempt, destinations, dedicatedRoute, owns, slots, logger, metrics, onGate } = options;
     this.#destinations = destinations;
+    const operations = new OperationMetrics(metrics, () => this.#destinations);
     const outbox = store.outbox(scope, {
+      onOperated: (operated) => operations.count(operated),
       policies: () => [...this.#destinations.values()].map(({ policy }) => policy.policy),
       ...(dedicatedRoute !== undefined && { dedicatedRoute }),
       ...(owns && { owns: (destination) => owns(destination, this.#destinations) }),

@@ -67,6 +67,11 @@ export function createMetrics(registry: Registry = new Registry()) {
     ),
     deadLetters: counter("dead_letters_total", "Copies that became dead letters by reason", [...ROUTE, "reason"]),
     replayed: hotCounter("replayed_total", "Copies made live again by a replay or a redelivery", ROUTE),
+    discarded: counter(
+      "discarded_total",
+      "Dead letters that an operator discarded and that can be restored no more",
+      ROUTE,
+    ),
     unknownOutcomes: counter(
       "unknown_outcomes_total",
       "Attempts whose outcome is unknown because their process died",
