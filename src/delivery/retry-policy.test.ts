@@ -65,16 +65,21 @@ describe("what is tried again", () => {
     expect(decide(status(code), first, schedule, context).outcome).toBe("retry");
   });
 
-  it.each([300, 301, 302, 307, 308, 400, 401, 403, 404, 409, 422, 451, 600])("is dead at once on %d", (code) => {
+  it.each([300, 301, 302, 307, 308, 400, 401, 403, 404, 409, 410, 422, 451, 600])("is dead at once on %d", (code) => {
     expect(decide(status(code, "120"), first, schedule, context)).toEqual({ outcome: "dead", reason: `Status${code}` });
   });
 
-  it.each(["timeout", "connect_timeout", "ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "CERT_HAS_EXPIRED"])(
-    "retries %s",
-    (code) => {
-      expect(decide(error(code), first, schedule, context).outcome).toBe("retry");
-    },
-  );
+  it.each([
+    "timeout",
+    "connect_timeout",
+    "ECONNREFUSED",
+    "ECONNRESET",
+    "ENOTFOUND",
+    "CERT_HAS_EXPIRED",
+    "AddressNotAllowed",
+  ])("retries %s", (code) => {
+    expect(decide(error(code), first, schedule, context).outcome).toBe("retry");
+  });
 
   it("retries a handler that threw, unless it said that trying again cannot help", () => {
     const threw = { type: "handlerError", code: "Error", detail: "", durationMs: 1 } as const;

@@ -11,9 +11,9 @@ export type Decision =
   | { readonly outcome: "retry"; readonly delayMs: number; readonly delaySource: DelaySource }
   /**
    * `AttemptsExhausted`, `GiveUpAfter`, `AddressNotAllowed` (one of those two, after an attempt that the guard over outgoing connections refused),
-   * `Unrecoverable`, or `Status404` and the like. `disable`: the destination said that it is gone for good (410), and gets nothing more.
+   * `Unrecoverable`, or `Status404` and the like. What an answer says of the destination itself (410: it is gone for good) is `gateEffect`'s to tell.
    */
-  | { readonly outcome: "dead"; readonly reason: string; readonly disable?: true };
+  | { readonly outcome: "dead"; readonly reason: string };
 
 export interface DecisionContext {
   /** Unix ms on the store's clock. */
@@ -33,12 +33,9 @@ const DELAY_FOR_ZERO_MS = 1_000;
 const MIN_DELAY_MS = 100;
 const RETRYABLE_4XX: ReadonlySet<number> = new Set([408, 425, 429]);
 
-/** RFC 9110 §15.5.11; Standard Webhooks: the receiver asks for an end of deliveries. */
-const GONE = 410;
-
 /**
  * Decides after an attempt: 2xx is success; 408, 425, 429, 5xx and every error without a response (DNS, connection, TLS, timeout, an address that is not
- * allowed) are tried again until attempts or time are used up; any other status, 3xx included, is final, and 410 ends the destination too. The next attempt is at the later of the policy's delay and `Retry-After`.
+ * allowed) are tried again until attempts or time are used up; any other status, 3xx included, is final. The next attempt is at the later of the policy's delay and `Retry-After`.
  */
 export function decide(
   result: FinishedAttempt,
@@ -48,7 +45,7 @@ export function decide(
 ): Decision {
   if (isSuccess(result)) return { outcome: "delivered" };
   const final = finalReason(result);
-  if (final !== undefined) return { outcome: "dead", reason: final, ...(isGone(result) && { disable: true }) };
+  if (final !== undefined) return { outcome: "dead", reason: final };
   if (copy.used >= maxAttempts(policy)) return usedUp(result, "AttemptsExhausted");
 
   const own = policyDelay(policy, copy.used, context.random);
@@ -74,10 +71,6 @@ function deadline(giveUpAt: number, hintEndsAt: number, context: DecisionContext
 function usedUp(result: FinishedAttempt, reason: "AttemptsExhausted" | "GiveUpAfter"): Decision {
   const forbidden = result.type === "error" && result.code === "AddressNotAllowed";
   return { outcome: "dead", reason: forbidden ? "AddressNotAllowed" : reason };
-}
-
-function isGone(result: FinishedAttempt): boolean {
-  return result.type === "response" && result.status === GONE;
 }
 
 function isSuccess(result: FinishedAttempt): boolean {

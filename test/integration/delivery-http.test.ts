@@ -1,79 +1,14 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createServer as createTlsServer } from "node:https";
-import { createServer as createTcpServer, type AddressInfo, type Server as TcpServer, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import type { IncomingMessage } from "node:http";
+import { describe, expect, it } from "vitest";
 import { createHttpAttempt } from "../../src/delivery/http-attempt.ts";
 import { Worker } from "../../src/delivery/worker.ts";
-import type { SendResult } from "../../src/egress/exchange.ts";
-import type { HttpSender, HttpSenderOptions, OutgoingRequest } from "../../src/egress/http-sender.ts";
 import { FaultOutbox } from "../support/fault-outbox.ts";
-import { loopbackSender } from "../support/loopback-sender.ts";
+import { codeOf, destinations, post, readBody, statusOf, until } from "../support/http-destinations.ts";
 import { workerDestination } from "../support/worker-destination.ts";
 
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
-});
-
-async function listen(server: Server | TcpServer): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  cleanups.push(() => {
-    if ("closeAllConnections" in server) server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
-}
-
-async function serve(handler: (request: IncomingMessage, response: ServerResponse) => unknown): Promise<string> {
-  return `http://127.0.0.1:${await listen(createServer((request, response) => void handler(request, response)))}`;
-}
-
-/** A server on which every byte that arrives is seen. */
-async function serveRaw(
-  onSocket: (socket: Socket) => void,
-): Promise<{ origin: string; bytes: () => number; sockets: Socket[] }> {
-  let bytes = 0;
-  const sockets: Socket[] = [];
-  const server = createTcpServer((socket) => {
-    sockets.push(socket);
-    cleanups.push(() => socket.destroy());
-    socket.on("error", () => undefined);
-    socket.on("data", (chunk) => (bytes += chunk.length));
-    onSocket(socket);
-  });
-  return { origin: `http://127.0.0.1:${await listen(server)}`, bytes: () => bytes, sockets };
-}
-
-function createSender(options: HttpSenderOptions = {}): HttpSender {
-  const sender = loopbackSender(options);
-  cleanups.push(() => sender.close());
-  return sender;
-}
-
-const post = (origin: string, overrides: Partial<OutgoingRequest> = {}): OutgoingRequest => ({
-  origin,
-  path: "/hook?x=1",
-  method: "POST",
-  headers: ["content-type", "application/json"],
-  body: Buffer.from('{"a":1}'),
-  timeoutMs: 5_000,
-  ...overrides,
-});
-const statusOf = (result: SendResult): number | undefined => (result.type === "response" ? result.status : undefined);
-const codeOf = (result: SendResult): string | undefined => (result.type === "error" ? result.code : undefined);
-/** Waits for what must come about, with patience for a busy machine. */
-const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 20_000, interval: 5 });
+const { serve, serveRaw, createSender } = destinations();
 /** undici uses a connection again one turn of the event loop after its response. */
 const freed = () => new Promise((resolve) => setTimeout(resolve, 5));
-const readBody = async (request: IncomingMessage): Promise<string> => {
-  let text = "";
-  for await (const chunk of request) text += chunk;
-  return text;
-};
 
 describe("a request", () => {
   it("carries method, path, headers and the bytes as they are, and brings status, Retry-After and the head of the body", async () => {
@@ -218,95 +153,6 @@ describe("the timeout", () => {
     release[1]?.();
     expect(statusOf(await third)).toBe(200);
     expect(bodies).toEqual(["first", "third"]);
-  });
-});
-
-describe("an error has a stable code", () => {
-  it("ECONNREFUSED where nobody listens", async () => {
-    const server = createTcpServer();
-    const port = await listen(server);
-    await new Promise((resolve) => server.close(resolve));
-    expect(codeOf(await createSender().send(post(`http://127.0.0.1:${port}`)))).toBe("ECONNREFUSED");
-  });
-
-  it("ENOTFOUND or EAI_AGAIN for a name that does not exist", async () => {
-    expect(["ENOTFOUND", "EAI_AGAIN"]).toContain(
-      codeOf(await createSender().send(post("http://no-such-host.invalid"))),
-    );
-  });
-
-  it("ECONNRESET when the connection ends before the response", async () => {
-    const { origin } = await serveRaw((socket) => socket.once("data", () => socket.resetAndDestroy()));
-    expect(codeOf(await createSender().send(post(origin)))).toBe("ECONNRESET");
-  });
-
-  it("an error, not a success, when it ends in the middle of a 200's body", async () => {
-    const { origin } = await serveRaw((socket) =>
-      socket.once("data", () => {
-        socket.write("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf", () => socket.resetAndDestroy());
-      }),
-    );
-    expect((await createSender().send(post(origin))).type).toBe("error");
-  });
-
-  it("bad_response for what is no HTTP", async () => {
-    const { origin } = await serveRaw((socket) => socket.once("data", () => socket.end("SSH-2.0-OpenSSH_9.2\r\n")));
-    expect(codeOf(await createSender().send(post(origin)))).toBe("bad_response");
-  });
-
-  it("connect_timeout when a connection does not come about", async () => {
-    const sender = createSender({
-      connectTimeoutMs: 50,
-      connector: (_options, callback) =>
-        void setTimeout(
-          () => callback(Object.assign(new Error("late"), { code: "UND_ERR_CONNECT_TIMEOUT" }), null),
-          20,
-        ),
-    });
-    expect(codeOf(await sender.send(post("http://127.0.0.1:9")))).toBe("connect_timeout");
-  });
-
-  it("invalid_request for a scheme it does not speak", async () => {
-    expect(codeOf(await createSender().send(post("ftp://127.0.0.1")))).toBe("invalid_request");
-  });
-
-  it("invalid_request for a header that cannot be sent", async () => {
-    const origin = await serve((_request, response) => response.end());
-    expect(codeOf(await createSender().send(post(origin, { headers: ["x-bad", "a\r\nb: c"] })))).toBe(
-      "invalid_request",
-    );
-  });
-
-  it("the TLS library's own code for a certificate nobody vouches for, and for a peer that speaks no TLS", async () => {
-    const directory = mkdtempSync(join(tmpdir(), "davit-tls-"));
-    cleanups.push(() => rmSync(directory, { recursive: true }));
-    const [key, cert] = [join(directory, "key.pem"), join(directory, "cert.pem")];
-    const args = [
-      "req",
-      "-x509",
-      "-newkey",
-      "ec",
-      "-pkeyopt",
-      "ec_paramgen_curve:P-256",
-      "-nodes",
-      "-days",
-      "1",
-      "-subj",
-      "/CN=localhost",
-    ];
-    execFileSync("openssl", [...args, "-keyout", key, "-out", cert], { stdio: "ignore" });
-    let requests = 0;
-    const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }, (_request, response) => {
-      requests += 1;
-      response.end();
-    });
-    const port = await listen(server);
-    expect(codeOf(await createSender().send(post(`https://127.0.0.1:${port}`)))).toBe("DEPTH_ZERO_SELF_SIGNED_CERT");
-    expect(requests).toBe(0);
-    const plain = await serve((_request, response) => response.end());
-    expect(codeOf(await createSender().send(post(plain.replace("http:", "https:"))))).toMatch(
-      /^(ERR_SSL_|EPROTO|ECONNRESET)/,
-    );
   });
 });
 
