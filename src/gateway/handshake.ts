@@ -67,6 +67,7 @@ export class HandshakeDesk {
       request: view,
       signing: usableAt(route.keys, now),
       verifyTokens: usableAt(route.verifyTokens, now),
+      hasVerifyTokens: route.verifyTokens.length > 0,
       parameters: route.entry.parameters,
     };
   }

@@ -67,7 +67,9 @@ function secretsOf({ secrets, parameters }: Preset, { secret, extra = {} }: Hand
   const texts = [secret ?? []].flat();
   const named = extra["verifyToken"] ?? extra["verificationToken"];
   const hasKeys = secrets.signing !== "none";
-  const tokens = typeof named === "string" ? [named] : hasKeys ? [] : texts;
+  // Where the provider signs with a key of its own (eBay), what it shares with the route is the token.
+  const isToken = !hasKeys || (secrets.signing === "public-key" && secrets.others?.includes("VerifyToken") === true);
+  const tokens = typeof named === "string" ? [named] : isToken ? texts : [];
   return [...keysFor("Signing", hasKeys ? texts : []), ...keysFor("VerifyToken", tokens), ...credentials(secrets)];
 }
 

@@ -4,7 +4,6 @@ import { jsonOf } from "./answers.ts";
 import { HASHED_FORM } from "./form.ts";
 import type { Handshake } from "./handshake.ts";
 import { queryValues, wellFormed } from "./said.ts";
-import { tokensOf } from "./verify-token.ts";
 
 /**
  * eBay: SHA-256 over challenge, verification token and the endpoint as typed in at eBay, which is the route's `publicUrl`. Events are signed by eBay's own key.
@@ -15,8 +14,9 @@ export const ebayChallengeCode: Handshake = {
   signed: false,
   recognises: (request) => queryValues(request, "challenge_code").length > 0,
   answer: (context) => {
-    const { request } = context;
-    const token = tokensOf(context)[0];
+    // Never a key with use `Signing`: that is eBay's public one, and whoever knows it could answer as well.
+    const { request, verifyTokens } = context;
+    const [token] = verifyTokens;
     if (!token) return NO_USABLE_KEY;
     const code = wellFormed(queryValues(request, "challenge_code"), HASHED_FORM, "query parameter challenge_code");
     return jsonOf(code, (text) => ({

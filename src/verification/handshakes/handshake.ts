@@ -9,6 +9,8 @@ export interface HandshakeContext {
   readonly signing: readonly VerificationKey[];
   /** Usable keys with use `VerifyToken`. */
   readonly verifyTokens: readonly VerificationKey[];
+  /** The route has keys with use `VerifyToken`, usable or not. Absent: as {@link verifyTokens} says. */
+  readonly hasVerifyTokens?: boolean;
   readonly parameters: Readonly<Record<string, string>>;
 }
 

@@ -31,6 +31,11 @@ describe("Meta's hub.challenge", () => {
     expect(metaHubChallenge.answer(knowing(without, { verify: ["a"] }))).toMatchObject(mismatch);
   });
 
+  it("is not compared with the app secret when the verify tokens are past their time", () => {
+    const context = { ...knowing(subscribe("s"), { signing: ["s"] }), hasVerifyTokens: true };
+    expect(metaHubChallenge.answer(context)).toMatchObject({ status: 503, reason: "NoUsableKey" });
+  });
+
   it("is refused without a key, in another mode and without a challenge", () => {
     expect(metaHubChallenge.answer(knowing(subscribe("a")))).toMatchObject({ status: 503, reason: "NoUsableKey" });
     for (const rest of [
@@ -196,6 +201,8 @@ describe("eBay's challenge_code", () => {
 
   it("is refused without a token or when malformed", () => {
     expect(ebayChallengeCode.answer(knowing(request))).toMatchObject({ reason: "NoUsableKey" });
+    const publicKey = knowing(request, { signing: ["-----BEGIN PUBLIC KEY-----"] });
+    expect(ebayChallengeCode.answer(publicKey)).toMatchObject({ status: 503, reason: "NoUsableKey" });
     for (const query of ["?challenge_code=", "?challenge_code=a.b", "?challenge_code=a&challenge_code=a"]) {
       const odd = asked({ method: "GET", path: `/hook${query}` });
       expect(ebayChallengeCode.answer(knowing(odd, { verify: ["t"] }))).toMatchObject(malformed);

@@ -49,7 +49,9 @@ function perform(vector: Vector): HandshakeAnswer | Refusal {
   const parameter = PARAMETERS[provider];
   const signing = keysOf(vector.secret === null || parameter ? [] : [vector.secret]);
   const parameters = parameter ? { [parameter]: vector.secret ?? "" } : {};
-  const context = { request, signing, verifyTokens: [], parameters };
+  // The secret of eBay's case is the verification token: eBay signs with a key of its own.
+  const isToken = presetOf(provider).secrets.signing === "public-key";
+  const context = { request, signing, verifyTokens: isToken ? signing : [], parameters };
   if (!handshake.signed) return answerHandshake(handshake, context);
   const verifier = createVerifier({ type: "provider", provider }, { parameters });
   const wanted = verifier.needs?.(request);

@@ -1,13 +1,12 @@
 import { NO_USABLE_KEY, refuse, type Refusal } from "../refusal.ts";
-import type { VerificationKey } from "../types.ts";
 import type { HandshakeContext } from "./handshake.ts";
 
-/** Keys with use `VerifyToken`, or those with use `Signing` where a route has one secret for both. */
-export function tokensOf({
-  verifyTokens,
-  signing,
-}: Pick<HandshakeContext, "verifyTokens" | "signing">): readonly VerificationKey[] {
-  return verifyTokens.length > 0 ? verifyTokens : signing;
+/** As much of a route as has to do with verify tokens. */
+type Tokens = Pick<HandshakeContext, "verifyTokens" | "hasVerifyTokens" | "signing">;
+
+/** Keys with use `VerifyToken`, or those with use `Signing` where a route has one secret for both. Tokens that are past their time do not make it such a route. */
+function tokensOf({ verifyTokens, hasVerifyTokens = verifyTokens.length > 0, signing }: Tokens) {
+  return hasVerifyTokens ? verifyTokens : signing;
 }
 
 /**
@@ -15,11 +14,7 @@ export function tokensOf({
  *
  * @returns `undefined` when it is one of them
  */
-export function checkVerifyToken(
-  context: Pick<HandshakeContext, "verifyTokens" | "signing">,
-  said: readonly string[],
-  what: string,
-): Refusal | undefined {
+export function checkVerifyToken(context: Tokens, said: readonly string[], what: string): Refusal | undefined {
   const tokens = tokensOf(context);
   if (tokens.length === 0) return NO_USABLE_KEY;
   const value = said.length === 1 ? Buffer.from(said[0] ?? "", "utf8") : undefined;
