@@ -80,6 +80,8 @@ export interface ResolvedWebhookRouteSpec {
   readonly response: Full<Spec["response"]>;
   readonly destinations: readonly ResolvedDestination[];
   readonly destinationSelector?: NonNullable<Spec["destinationSelector"]>;
+  /** What WebhookDestinations leave open. Absent: the route has none. */
+  readonly delivery?: ResolvedDestination["delivery"];
   readonly worker: Spec["worker"];
   readonly retention: Full<Spec["retention"]>;
   readonly deletionPolicy: NonNullable<Spec["deletionPolicy"]>;
@@ -104,6 +106,7 @@ export function resolveSpec(spec: Spec, preset: Preset | undefined): ResolvedWeb
     response: { status: preset?.ack.status ?? 202, ...spec.response },
     destinations: (spec.destinations ?? []).map((destination) => resolveDestination(destination, spec.delivery ?? {})),
     ...(spec.destinationSelector === undefined ? {} : { destinationSelector: spec.destinationSelector }),
+    ...(hasShared(spec) && { delivery: resolveDelivery(spec.delivery ?? {}, false) }),
     worker: resolveWorker(spec.worker),
     retention: { delivered: "72h", deadLetters: "720h", maxEvents: 10_000, keepBodies: false, ...spec.retention },
   };
@@ -185,22 +188,33 @@ function isOwn(destination: WebhookRouteDestination): boolean {
   return destination.serviceRef !== undefined || destination.handler !== undefined;
 }
 
+/** Its events may go to WebhookDestinations. */
+function hasShared({ destinations, destinationSelector }: Spec): boolean {
+  return destinationSelector !== undefined || destinations?.some((one) => one.destinationRef !== undefined) === true;
+}
+
 function resolveDestination(destination: WebhookRouteDestination, delivery: WebhookRouteDelivery): ResolvedDestination {
-  const own = isOwn(destination);
-  const { signing } = delivery;
   return {
     ...destination,
     ...(destination.serviceRef === undefined
       ? {}
       : { serviceRef: { path: "/", scheme: "http", ...destination.serviceRef } }),
-    delivery: {
-      timeout: delivery.timeout ?? "15s",
-      concurrency: delivery.concurrency ?? (own ? 16 : 1),
-      retry: resolveRetry(delivery.retry ?? {}, own),
-      headers: delivery.headers ?? {},
-      forwardHeaders: delivery.forwardHeaders ?? ["Content-Type"],
-      ...(signing === undefined ? {} : { signing: { header: signingHeader(signing.scheme), ...signing } }),
-    },
+    delivery: resolveDelivery(delivery, isOwn(destination)),
+  };
+}
+
+/** What holds for an endpoint of somebody else where neither it nor a route says anything. */
+export const OTHERS_DELIVERY: ResolvedDestination["delivery"] = resolveDelivery({}, false);
+
+function resolveDelivery(delivery: WebhookRouteDelivery, own: boolean): ResolvedDestination["delivery"] {
+  const { signing } = delivery;
+  return {
+    timeout: delivery.timeout ?? "15s",
+    concurrency: delivery.concurrency ?? (own ? 16 : 1),
+    retry: resolveRetry(delivery.retry ?? {}, own),
+    headers: delivery.headers ?? {},
+    forwardHeaders: delivery.forwardHeaders ?? ["Content-Type"],
+    ...(signing === undefined ? {} : { signing: { header: signingHeader(signing.scheme), ...signing } }),
   };
 }
 

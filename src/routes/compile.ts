@@ -8,22 +8,15 @@ import { parseDuration } from "../lib/duration.ts";
 import { presets as knownPresets } from "../verification/presets/index.ts";
 import type { Preset } from "../verification/presets/preset.ts";
 import { compileDedupe } from "./compile-dedupe.ts";
-import type { DestinationEntry, RetryPolicy, RingKey, RouteEntry } from "./entry.ts";
+import { compileDelivery, compileTarget, type Surroundings } from "./compile-delivery.ts";
+import type { DestinationEntry, RingKey, RouteEntry } from "./entry.ts";
 import { advanceRing, type RingChange } from "./key-ring.ts";
+import { type DestinationsFinding, isClosed, type KnownDestination, resolveShared } from "./shared-copies.ts";
 import { observeKeys, observeSigningKey, type Secrets, type Unresolved } from "./observed-keys.ts";
+import { signingKeysOf } from "./signing-keys.ts";
 
-/** A Service a route points at. */
-export interface ServiceTarget {
-  readonly namespace: string;
-  readonly name: string;
-  readonly port: number;
-  readonly scheme: "http" | "https";
-  readonly path: string;
-}
-
-export interface CompileInput {
+export interface CompileInput extends Surroundings {
   readonly route: WebhookRoute;
-  readonly namespace: string;
   readonly namespaceUid: string;
   /** Secrets of the route's namespace, by name. */
   readonly secrets: Secrets;
@@ -36,8 +29,8 @@ export interface CompileInput {
   /** Unix ms. */
   readonly now: number;
   readonly releaseKey: Buffer;
-  /** URL of a Service. Default: its name in the cluster's DNS. */
-  readonly serviceUrl?: (service: ServiceTarget) => string;
+  /** WebhookDestinations of the route's namespace that have their id. Default: none. */
+  readonly destinations?: readonly KnownDestination[];
   /** Known providers. Default: all of Davit's. */
   readonly presets?: ReadonlyMap<string, Preset>;
   /** What {@link validateRoute} says of the route, for who has asked already. */
@@ -53,6 +46,7 @@ export type CompileResult =
       /** References without a key. Not empty: `SecretsResolved` is false. */
       readonly unresolved: readonly Unresolved[];
       readonly rotation: Omit<RingChange, "keys">;
+      readonly destinations: DestinationsFinding;
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
@@ -72,18 +66,25 @@ export function compile(input: CompileInput): CompileResult {
   });
   const ring = advanceRing(input.published?.keys ?? [], inbound.keys, ringOptions(input, spec));
   const signing = compileSigning(input, spec);
-  const entry = buildEntry(input, spec, { ring, signing });
+  const { part, finding } = resolveShared(spec, input.destinations, input.published);
+  const built = { ...buildEntry(input, spec, { ring, signing }), ...part };
+  const entry = isClosed(finding) ? closed(built) : built;
   if (Buffer.byteLength(JSON.stringify(entry)) > MAX_ENTRY_BYTES) return { ok: false, problems: [tooLarge()] };
   return {
     ok: true,
     entry,
     warnings: problems,
     unresolved: [...inbound.unresolved, ...signing.unresolved],
-    rotation: {
-      ...(ring.overlapEndsAt === undefined ? {} : { overlapEndsAt: ring.overlapEndsAt }),
-      ...soonest(ring.nextChangeAt, signing.change?.nextChangeAt),
-      tooManyChanges: ring.tooManyChanges || signing.change?.tooManyChanges === true,
-    },
+    rotation: rotationOf(ring, signing),
+    destinations: finding,
+  };
+}
+
+function rotationOf(ring: RingChange, { change }: Signing): Omit<RingChange, "keys"> {
+  return {
+    ...(ring.overlapEndsAt === undefined ? {} : { overlapEndsAt: ring.overlapEndsAt }),
+    ...soonest(ring.nextChangeAt, change?.nextChangeAt),
+    tooManyChanges: ring.tooManyChanges || change?.tooManyChanges === true,
   };
 }
 
@@ -99,6 +100,11 @@ export function stamp(entry: RouteEntry, lastSeq: number, now: number): RouteEnt
 /** Whether two entries say the same, their `seq` aside: then there is nothing to publish. */
 export function sameEntry(a: RouteEntry, b: RouteEntry): boolean {
   return JSON.stringify({ ...a, seq: 0 }) === JSON.stringify({ ...b, seq: 0 });
+}
+
+/** An entry whose route may not take events at present: its place, its keys and what is queued stay. */
+export function closed(entry: RouteEntry): RouteEntry {
+  return { ...entry, suspend: entry.suspend === "Delivery" || entry.suspend === "All" ? "All" : "Ingest" };
 }
 
 function buildEntry(
@@ -138,7 +144,10 @@ function buildEntry(
     },
     ...(spec.deletionPolicy === "Purge" && { deletionPolicy: spec.deletionPolicy }),
     worker: compileWorker(spec.worker?.dedicated),
-    destinations: spec.destinations.map((destination) => compileDestination(destination, id, input, keys.signing)),
+    destinations: spec.destinations
+      .filter(({ destinationRef }) => destinationRef === undefined)
+      .map((destination) => compileInline(destination, id, input, keys.signing)),
+    ...sharedDelivery(input, spec, keys.signing),
   };
 }
 
@@ -164,10 +173,10 @@ interface Signing {
 
 /** All destinations of a route sign with the same key, so there is one ring, kept in each of them. */
 function compileSigning(input: CompileInput, spec: ResolvedWebhookRouteSpec): Signing {
-  const ref = spec.destinations[0]?.delivery.signing?.secretRef;
+  const ref = (spec.delivery ?? spec.destinations[0]?.delivery)?.signing?.secretRef;
   if (ref === undefined) return { unresolved: [] };
   const { keys, unresolved } = observeSigningKey(ref, input.secrets, "spec.delivery.signing.secretRef");
-  const kept = input.published?.destinations.find((destination) => destination.signing)?.signing?.keys;
+  const kept = input.published && signingKeysOf(input.published);
   const before = input.signingKeys ?? kept ?? [];
   const own = ringOptions(input, spec);
   const options = { ...own, overlapMs: input.signingOverlapMs ?? own.overlapMs };
@@ -178,68 +187,30 @@ function ringOptions({ now, releaseKey }: CompileInput, { rotation }: ResolvedWe
   return { now, releaseKey, overlapMs: parseDuration(rotation.overlap) };
 }
 
-function compileDestination(
+function compileInline(
   destination: ResolvedDestination,
   route: string,
   input: CompileInput,
   signing: Signing,
 ): DestinationEntry {
-  const { delivery } = destination;
   return {
     id: inlineDestinationId(route, destination.name),
     name: destination.name,
     target: compileTarget(destination, input),
     eventTypes: destination.eventTypes ?? [],
-    timeoutMs: parseDuration(delivery.timeout),
-    concurrency: delivery.concurrency,
-    retry: compileRetry(delivery.retry),
-    headers: Object.fromEntries(Object.entries(delivery.headers).map(([name, value]) => [name.toLowerCase(), value])),
-    forwardHeaders: delivery.forwardHeaders.map((name) => name.toLowerCase()),
-    ...(delivery.signing === undefined
-      ? {}
-      : {
-          signing: {
-            scheme: delivery.signing.scheme,
-            header: delivery.signing.header.toLowerCase(),
-            keys: signing.change?.keys ?? [],
-          },
-        }),
+    ...compileDelivery(destination.delivery, signing.change?.keys ?? []),
   };
 }
 
-function compileTarget(
-  { serviceRef, url }: ResolvedDestination,
-  { namespace, serviceUrl = clusterUrl }: CompileInput,
-): DestinationEntry["target"] {
-  if (url !== undefined) return { type: "http", url };
-  if (serviceRef === undefined) return { type: "handler" };
-  const { name, port, path = "/", scheme = "http" } = serviceRef;
-  return { type: "http", url: serviceUrl({ namespace, name, port, path, scheme }), viaService: true };
-}
-
-function clusterUrl({ scheme, name, namespace, port, path }: ServiceTarget): string {
-  return `${scheme}://${name}.${namespace}.svc:${port}${path}`;
-}
-
-function compileRetry(retry: ResolvedDestination["delivery"]["retry"]): RetryPolicy {
-  const bounds = {
-    giveUpAfterMs: parseDuration(retry.giveUpAfter),
-    maxRetryAfterMs: parseDuration(retry.maxRetryAfter),
-    maxAgeMs: parseDuration(retry.maxAge),
-  };
-  if ("schedule" in retry) {
-    return { ...bounds, type: "schedule", delaysMs: retry.schedule.map(parseDuration), jitter: retry.jitter };
-  }
-  const { initial, factor, max, jitter, maxAttempts } = retry.backoff;
-  return {
-    ...bounds,
-    type: "backoff",
-    initialMs: parseDuration(initial),
-    factor,
-    maxMs: parseDuration(max),
-    jitter,
-    maxAttempts,
-  };
+/** What WebhookDestinations leave open; `concurrency` only where it is written. */
+function sharedDelivery(
+  { route }: CompileInput,
+  { delivery }: ResolvedWebhookRouteSpec,
+  signing: Signing,
+): Pick<RouteEntry, "delivery"> {
+  if (delivery === undefined) return {};
+  const { concurrency, ...rest } = compileDelivery(delivery, signing.change?.keys ?? []);
+  return { delivery: route.spec.delivery?.concurrency === undefined ? rest : { ...rest, concurrency } };
 }
 
 function soonest(...times: readonly (number | undefined)[]): { readonly nextChangeAt?: number } {

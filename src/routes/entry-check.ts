@@ -58,6 +58,12 @@ export function entryProblem(value: unknown): EntryProblem | undefined {
   return field === undefined ? undefined : { code: "Malformed", field };
 }
 
+/** The same for a `DestinationEntry` by itself. */
+export function destinationProblem(value: unknown): EntryProblem | undefined {
+  const field = badField(value, DESTINATION_FIELDS);
+  return field === undefined ? undefined : { code: "Malformed", field };
+}
+
 function badDestination(destinations: unknown): string | undefined {
   for (const [index, destination] of (destinations as readonly unknown[]).entries()) {
     const field = badField(destination, DESTINATION_FIELDS);

@@ -83,6 +83,8 @@ export interface DestinationEntry {
   readonly allowInsecureHttp?: boolean;
   /** Of a WebhookDestination: nothing is sent to it now. */
   readonly suspended?: boolean;
+  /** Of a WebhookDestination: fields whose Secret gives no value. Nothing is sent until it does. */
+  readonly incomplete?: readonly string[];
   /** Of a WebhookDestination: fields it does not write itself, so that {@link RouteEntry.delivery} of the event's route decides them. */
   readonly gaps?: readonly (keyof RouteDelivery)[];
   readonly target: HttpTarget | { readonly type: "handler" };
@@ -101,10 +103,11 @@ export interface DestinationEntry {
 }
 
 /** What a route says of the deliveries to WebhookDestinations, where they leave it open. */
-export type RouteDelivery = Pick<
-  DestinationEntry,
-  "timeoutMs" | "concurrency" | "retry" | "headers" | "forwardHeaders" | "signing"
->;
+export interface RouteDelivery
+  extends Pick<DestinationEntry, "timeoutMs" | "retry" | "headers" | "forwardHeaders" | "signing"> {
+  /** Only where the route writes it: of several routes the smallest counts. */
+  readonly concurrency?: number;
+}
 
 /** A route compiled from its manifest, its Secrets and its key ring: all that gateways and workers need. Plain JSON. */
 export interface RouteEntry {
@@ -185,6 +188,8 @@ export interface RouteEntry {
 export interface SharedCopy {
   /** `~<id>`, see `destinationId`. */
   readonly id: string;
+  /** Name of the WebhookDestination. */
+  readonly name: string;
   /** The destination's `concurrency`: how many workers' slots its lane wants. */
   readonly limit: number;
   /** The route's filter. Empty: every type. Patterns: exact, or a prefix ending in `*`. */

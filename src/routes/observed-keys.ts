@@ -61,17 +61,30 @@ export function observeKeys(
   return { keys: [...current, ...next], unresolved };
 }
 
+interface KeyRef {
+  readonly name: string;
+  readonly key: string;
+}
+
+/** Reads a value that goes out with deliveries, for which its Secret needs the label that permits its use. */
+export function readUsable(ref: KeyRef, secrets: Secrets, path: string): { readonly value: Buffer } | Unresolved {
+  const refusal = notLabelled(ref, secrets);
+  if (refusal) return { path, ...refusal };
+  const { value, problem } = readValue(secrets, ref.name, ref.key);
+  return value ? { value } : { path, reason: problem?.reason ?? "SecretEmpty", message: problem?.message ?? "" };
+}
+
+function notLabelled({ name }: KeyRef, secrets: Secrets): Value["problem"] {
+  const secret = secrets.get(name);
+  if (secret === undefined || secret.labels[USE_LABEL] === "true") return undefined;
+  const message = `Secret ${name} lacks the label ${USE_LABEL}: "true", which permits routes to use it: kubectl label secret ${name} ${USE_LABEL}=true`;
+  return { reason: "SecretNotLabelled", message };
+}
+
 /** Reads an outgoing signing key, which needs the label that permits its use. */
-export function observeSigningKey(
-  ref: { readonly name: string; readonly key: string },
-  secrets: Secrets,
-  path: string,
-): Observed {
-  const secret = secrets.get(ref.name);
-  if (secret !== undefined && secret.labels[USE_LABEL] !== "true") {
-    const message = `Secret ${ref.name} lacks the label ${USE_LABEL}: "true", which permits routes to use it: kubectl label secret ${ref.name} ${USE_LABEL}=true`;
-    return { keys: [], unresolved: [{ path, reason: "SecretNotLabelled", message }] };
-  }
+export function observeSigningKey(ref: KeyRef, secrets: Secrets, path: string): Observed {
+  const refusal = notLabelled(ref, secrets);
+  if (refusal) return { keys: [], unresolved: [{ path, ...refusal }] };
   const found = readValue(secrets, ref.name, ref.key);
   const ahead = readValue(secrets, ref.name, `${ref.key}${NEXT}`);
   return {

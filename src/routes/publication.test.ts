@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { published, readPublication, released } from "./publication.ts";
+import type { RouteEntry } from "./entry.ts";
+import { PUBLICATION_SCHEMA, published, readPublication, released } from "./publication.ts";
 import { entryOf, inputOf, routeOf, secretsOf } from "./testing.ts";
 
 const entry = { ...entryOf(), seq: 42 };
@@ -22,7 +23,7 @@ describe("a publication", () => {
     expect(reading).toEqual({
       ok: true,
       publication: {
-        schema: 2,
+        schema: PUBLICATION_SCHEMA,
         minReader: 1,
         seq: 43,
         released: { namespace, name, host, path, releasedAt: 1_000 },
@@ -37,6 +38,13 @@ describe("a publication", () => {
     expect(reading).toMatchObject({ ok: true, publication: { released: { deletionPolicy: "Purge" } } });
     // Absent, so that no route is published anew for a field that says what was so before.
     expect(entryOf()).not.toHaveProperty("deletionPolicy");
+  });
+
+  it("is kept from readers that would make no copies for WebhookDestinations", () => {
+    const minReaderOf = (part: Partial<RouteEntry>) => published({ ...entry, ...part }).minReader;
+    expect(minReaderOf({})).toBe(1);
+    expect(minReaderOf({ sharedCopies: [] })).toBe(3);
+    expect(minReaderOf({ destinationIdFrom: "json:/to" })).toBe(3);
   });
 
   it("is kept from readers that would look for its id in the wrong place", () => {
@@ -97,7 +105,7 @@ describe("readPublication", () => {
   });
 
   it("calls too new what needs a newer reader, whatever else is in it", () => {
-    expect(readPublication(broken({ minReader: 3, entry: { host: "h.example", path: "/p" } }))).toMatchObject({
+    expect(readPublication(broken({ minReader: 4, entry: { host: "h.example", path: "/p" } }))).toMatchObject({
       ok: false,
       code: "TooNew",
       message: expect.stringContaining("upgrade the gateways") as string,

@@ -4,8 +4,11 @@ import { entryProblem } from "./entry-check.ts";
 import type { RouteEntry } from "./entry.ts";
 import { withSigningKeys } from "./signing-keys.ts";
 
-/** Newest schema of a publication that this version reads and the one it writes. 2: ids from form fields, and ids of which a part may be missing. */
-export const PUBLICATION_SCHEMA = 2;
+/**
+ * Newest schema of a publication that this version reads and the one it writes. 2: ids from form fields, and ids of which a part may be missing. 3: copies for
+ * WebhookDestinations.
+ */
+export const PUBLICATION_SCHEMA = 3;
 
 /** Key of an entry Secret's `data` that holds the publication as JSON. */
 export const PUBLICATION_KEY = "entry.json";
@@ -27,8 +30,12 @@ export function published(entry: RouteEntry): Publication {
   return { schema: PUBLICATION_SCHEMA, minReader: readerOf(entry), seq, entry: withSigningKeys(entry, []) };
 }
 
-/** Oldest reader that understands it. Reader 1 would take a form field for a header, and refuse every request. */
-function readerOf({ dedupe }: RouteEntry): 1 | 2 {
+/**
+ * Oldest reader that understands it. Reader 1 would take a form field for a header, and refuse every request; reader 2 would take events and make no copies for
+ * WebhookDestinations.
+ */
+function readerOf({ dedupe, sharedCopies, destinationIdFrom }: RouteEntry): 1 | 2 | 3 {
+  if (sharedCopies !== undefined || destinationIdFrom !== undefined) return 3;
   return dedupe.sources.some(({ from, optional }) => from === "form" || optional === true) ? 2 : 1;
 }
 

@@ -1,13 +1,17 @@
+import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { shortHash } from "../lib/hash.ts";
-import type { RouteEntry } from "./entry.ts";
+import type { DestinationEntry, RouteEntry } from "./entry.ts";
 import { entryOf } from "./testing.ts";
 import {
   decodeWorkerConfig,
   encodeWorkerConfig,
+  MAX_PART_BYTES,
+  mergeDestinations,
   mergeWorkerConfigs,
   type WorkerConfig,
+  WorkerConfigTooLargeError,
   workerConfigs,
 } from "./worker-config.ts";
 
@@ -20,6 +24,16 @@ function routes(count: number, paddingBytes = 0): RouteEntry[] {
     name: `route-${n}`,
     seq: n + 1,
     parameters: { padding: "x".repeat(paddingBytes) },
+  }));
+}
+
+function destinations(count: number, paddingBytes = 0): DestinationEntry[] {
+  const [inline] = entry.destinations as [DestinationEntry];
+  return Array.from({ length: count }, (_, n) => ({
+    ...inline,
+    id: `~customer-${n}`,
+    seq: n + 1,
+    headers: { "x-padding": shortHash(String(n)).repeat(Math.ceil(paddingBytes / 16)) },
   }));
 }
 
@@ -51,6 +65,39 @@ describe("workerConfigs", () => {
   it("gives equal bytes for the same routes in another order", () => {
     const bytes = (all: RouteEntry[]) => workerConfigs("default", "shop", all).map(encodeWorkerConfig);
     expect(bytes(routes(5).toReversed())).toEqual(bytes(routes(5)));
+  });
+
+  it("spreads 10,000 WebhookDestinations over the parts by their ids, and each part fits a Secret", () => {
+    const all = destinations(10_000, 300);
+    const parts = workerConfigs("default", "shop", routes(3), all);
+    expect(parts).toHaveLength(32);
+    expect(Math.max(...parts.map((part) => part.destinations?.length ?? 0))).toBeLessThan(450);
+    expect(Math.max(...parts.map((part) => encodeWorkerConfig(part).length))).toBeLessThan(MAX_PART_BYTES);
+    expect(mergeDestinations(parts)).toHaveLength(10_000);
+    expect(new Set(parts.map(({ seq }) => seq))).toEqual(new Set([10_000]));
+    const changed = all.map((one, n) => (n === 0 ? { ...one, timeoutMs: 1 } : one));
+    const before = parts.map((part) => JSON.stringify(part));
+    const after = workerConfigs("default", "shop", routes(3), changed).map((part) => JSON.stringify(part));
+    expect(after.filter((part, n) => part !== before[n])).toHaveLength(1);
+  });
+
+  it("refuses a part that no Secret can hold", () => {
+    const [part] = workerConfigs("default", "shop", [], destinations(1));
+    const padding = randomBytes(1_100_000).toString("base64");
+    const huge = { ...part, destinations: destinations(1).map((one) => ({ ...one, headers: { padding } })) };
+    expect(() => encodeWorkerConfig(huge as WorkerConfig)).toThrow(WorkerConfigTooLargeError);
+  });
+
+  it("has no destinations where there are none, as before there were any", () => {
+    expect(workerConfigs("default", "shop", routes(1))[0]).not.toHaveProperty("destinations");
+    expect(mergeDestinations(workerConfigs("default", "shop", routes(1)))).toEqual([]);
+  });
+
+  it("takes the newer of a destination that is in two parts while their number changes", () => {
+    const [part] = workerConfigs("default", "shop", [], destinations(1));
+    const newer = { ...part, destinations: destinations(1).map((one) => ({ ...one, seq: 9, timeoutMs: 9 })) };
+    const merged = mergeDestinations([newer as WorkerConfig, part as WorkerConfig]);
+    expect(merged.map(({ seq, timeoutMs }) => [seq, timeoutMs])).toEqual([[9, 9]]);
   });
 
   it("is one part without routes where there are none, so that a worker knows that it has nothing to do", () => {

@@ -1,6 +1,7 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { MAX_WORKER_CONFIGS } from "../api/names.ts";
-import type { RouteEntry } from "./entry.ts";
+import { shortHash } from "../lib/hash.ts";
+import type { DestinationEntry, RouteEntry } from "./entry.ts";
 
 /** Newest schema of a worker's config that this version reads and the one it writes. */
 export const WORKER_CONFIG_SCHEMA = 1;
@@ -20,22 +21,46 @@ export interface WorkerConfig {
   readonly parts: number;
   /** `keys` is empty; `destinations[].signing.keys` are there. */
   readonly routes: readonly RouteEntry[];
+  /** WebhookDestinations, for shared workers. Absent: none. */
+  readonly destinations?: readonly DestinationEntry[];
+}
+
+/** Most bytes of a part: etcd and the API server take a Secret of 1 MiB (kubernetes.io/docs, "Secrets"), names and labels included. */
+export const MAX_PART_BYTES = 1_000_000;
+
+/** A part that no Secret can hold. */
+export class WorkerConfigTooLargeError extends Error {
+  readonly code = "WorkerConfigTooLarge";
+  constructor(bytes: number) {
+    super(
+      `a part of the worker's config has ${bytes} bytes, a Secret holds ${MAX_PART_BYTES}: give large routes workers of their own, or spread the WebhookDestinations over namespaces`,
+    );
+    this.name = "WorkerConfigTooLargeError";
+  }
 }
 
 /** Bytes of JSON up to which one part holds all: far below the 1 MiB of a Secret even if nothing compresses. */
 const ONE_PART_BYTES = 512 * 1_024;
 
-/** Config of a worker in parts, by part number. Pure; equal input gives equal bytes. */
+/**
+ * Config of a worker in parts, by part number: routes by their key, WebhookDestinations by the hash of their id. Pure; equal input gives equal bytes.
+ *
+ * @param destinations with a `seq` of their own
+ */
 export function workerConfigs(
   instance: string,
   namespace: string,
   routes: readonly RouteEntry[],
+  destinations: readonly DestinationEntry[] = [],
 ): readonly WorkerConfig[] {
   const stripped = routes
     .map((entry): RouteEntry => ({ ...entry, keys: [] }))
     .toSorted((a, b) => (a.route < b.route ? -1 : 1));
-  const parts = JSON.stringify(stripped).length <= ONE_PART_BYTES ? 1 : MAX_WORKER_CONFIGS;
-  const seq = Math.max(0, ...routes.map((entry) => entry.seq));
+  const shared = destinations.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const size = JSON.stringify(stripped).length + JSON.stringify(shared).length;
+  const parts = size <= ONE_PART_BYTES ? 1 : MAX_WORKER_CONFIGS;
+  const seq = Math.max(0, ...routes.map((entry) => entry.seq), ...destinations.map((entry) => entry.seq ?? 0));
+  const isIn = (hash: string, part: number) => Number.parseInt(hash.slice(0, 4), 16) % parts === part;
   return Array.from({ length: parts }, (_, part) => ({
     schema: WORKER_CONFIG_SCHEMA,
     minReader: 1,
@@ -43,13 +68,20 @@ export function workerConfigs(
     instance,
     namespace,
     parts,
-    routes: stripped.filter(({ route }) => Number.parseInt(route.slice(0, 4), 16) % parts === part),
+    routes: stripped.filter(({ route }) => isIn(route, part)),
+    ...(shared.length > 0 && { destinations: shared.filter(({ id }) => isIn(shortHash(id), part)) }),
   }));
 }
 
-/** Bytes for a Secret. Deterministic: gzip carries no time here. */
+/**
+ * Bytes for a Secret. Deterministic: gzip carries no time here.
+ *
+ * @throws WorkerConfigTooLargeError
+ */
 export function encodeWorkerConfig(config: WorkerConfig): Buffer {
-  return gzipSync(JSON.stringify(config));
+  const bytes = gzipSync(JSON.stringify(config));
+  if (bytes.length > MAX_PART_BYTES) throw new WorkerConfigTooLargeError(bytes.length);
+  return bytes;
 }
 
 /** Largest config that is unpacked, bytes of JSON. */
@@ -93,6 +125,7 @@ export function decodeWorkerConfig(bytes: Buffer): WorkerConfigReading {
 /** Entries are looked at one by one where they are used: one that is broken must not hold up the others. */
 function isWorkerConfig(value: Partial<WorkerConfig> | null): value is WorkerConfig {
   if (typeof value?.minReader !== "number" || !Array.isArray(value.routes)) return false;
+  if (value.destinations !== undefined && !Array.isArray(value.destinations)) return false;
   return Number.isInteger(value.parts) && Number(value.parts) >= 1 && Number(value.parts) <= MAX_WORKER_CONFIGS;
 }
 
@@ -103,4 +136,15 @@ export function mergeWorkerConfigs(parts: Iterable<WorkerConfig>): RouteEntry[] 
     for (const entry of some) if ((routes.get(entry.route)?.seq ?? -1) < entry.seq) routes.set(entry.route, entry);
   }
   return [...routes.values()];
+}
+
+/** The WebhookDestinations of all parts there are, of one in two parts the one with the higher `seq`. */
+export function mergeDestinations(parts: Iterable<WorkerConfig>): DestinationEntry[] {
+  const merged = new Map<string, DestinationEntry>();
+  for (const { destinations = [] } of parts) {
+    for (const entry of destinations) {
+      if ((merged.get(entry.id)?.seq ?? -1) < (entry.seq ?? 0)) merged.set(entry.id, entry);
+    }
+  }
+  return [...merged.values()];
 }

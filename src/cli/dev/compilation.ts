@@ -6,7 +6,8 @@ import {
 } from "../../api/manifests.ts";
 import { devUid } from "../../api/names.ts";
 import type { Problem } from "../../api/problem.ts";
-import { compile, type CompileResult, sameEntry, type ServiceTarget, stamp } from "../../routes/compile.ts";
+import { compile, type CompileResult, sameEntry, stamp } from "../../routes/compile.ts";
+import type { ServiceTarget } from "../../routes/compile-delivery.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
 import { isRevocationDue, revokeCommand, withoutPreviousKeys, withRevocation } from "../../routes/revocation.ts";
 import { decidePlaces, type DevConflict, type KnownRoute, type Places } from "./places.ts";

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { published } from "../../../routes/publication.ts";
 import { entryOf, inputOf, secretsOf } from "../../../routes/testing.ts";
-import { closed, type DraftInput, draftEntry } from "./draft.ts";
+import { closed } from "../../../routes/compile.ts";
+import { type DraftInput, draftEntry } from "./draft.ts";
 import { servedSecret } from "../testing.ts";
 
 const inputWith = (value: string, more: Partial<DraftInput> = {}): DraftInput => ({

@@ -69,11 +69,6 @@ export function baseOf(published: EntrySecret | undefined, namespaceUid: string)
   return published?.namespaceUid === namespaceUid ? entryIn(published) : undefined;
 }
 
-/** An entry whose route may not take events at present: its place, its keys and what is queued stay. */
-export function closed(entry: RouteEntry): RouteEntry {
-  return { ...entry, suspend: entry.suspend === "Delivery" || entry.suspend === "All" ? "All" : "Ingest" };
-}
-
 /** When a released place is free for everybody, Unix ms. */
 export function heldUntil(releasedAt: number, holdMs: number = CLAIM_HOLD_MS): number {
   return releasedAt + holdMs;
