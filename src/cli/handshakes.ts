@@ -6,9 +6,9 @@ import { table } from "./table.ts";
 
 const USAGE = `davit handshakes [--route NAME] [--show-secret] [-o table|json] [flags]
 
-Lists the secrets that providers handed over while they set a webhook up (Notion's verification_token, Asana's X-Hook-Secret): the newest 10
-of a route, for 72 hours. Whoever can reach the route can hand one over: believe only the one that belongs to your own set-up, by its time
-and client.
+Lists the secrets that providers handed over while they set a webhook up (Notion's verification_token, Asana's X-Hook-Secret): 10 of a route,
+for 72 hours; when there were more, the first and the newest, and it says how many are missing. Whoever can reach the route can hand one
+over: believe only the one that belongs to your own set-up, by its time and client.
 
   --route NAME         of this route only: name, namespace/name, or the 16-digit route key
   --show-secret        print the values, too
@@ -42,12 +42,29 @@ export const command: Command = {
           kept.map((one) => jsonOf(one, access, values["show-secret"])),
         );
       else print(io, access, { kept, showSecret: values["show-secret"] });
+      await tellDropped(io, access, routes);
       return 0;
     } finally {
       access.close();
     }
   },
 };
+
+/** Somebody may have pushed the one out that counts. */
+async function tellDropped(
+  { stderr }: Io,
+  access: CustodyAccess,
+  routes: ReturnType<typeof routesNamed>,
+): Promise<void> {
+  for (const { namespace, route } of routes) {
+    // oxlint-disable-next-line no-await-in-loop -- in the order of the routes
+    const dropped = await access.ledger(namespace).droppedHandshakes(route);
+    if (dropped === 0) continue;
+    stderr.write(
+      `${access.routeName(route)}: ${dropped} more were handed over and are not kept; is yours missing, set the webhook up once more, and limit allowedSourceRanges to the provider meanwhile\n`,
+    );
+  }
+}
 
 interface Listing {
   readonly kept: readonly KeptHandshake[];

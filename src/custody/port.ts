@@ -87,7 +87,8 @@ export interface Inbox {
   /** Leaves a trace of a refused request (the last 100 of a route are kept). Best effort, never throws. */
   reject(rejection: Rejection): void;
   /**
-   * Keeps a secret that a provider handed over in a handshake, for the operator to read: the newest 10 of a route, 72 h. Resolves once it is durable.
+   * Keeps a secret that a provider handed over in a handshake, for the operator to read: 10 of a route, 72 h. When there are more, the first and the newest stay, and
+   * the client with most of them makes room. Resolves once it is durable.
    * @throws CustodyError when the store did not confirm
    */
   keep(kept: KeptHandshake): Promise<void>;
@@ -348,6 +349,8 @@ export interface Ledger extends Gates {
   findByProviderId(query: ProviderIdQuery): Promise<readonly ProviderIdMatch[]>;
   /** Secrets that providers handed over in handshakes with a route, newest first. */
   handshakes(route: string): Promise<readonly KeptHandshake[]>;
+  /** How many secrets of handshakes with a route had to go within 72 hours because there were too many. */
+  droppedHandshakes(route: string): Promise<number>;
   /** Makes the dead copies of an event (or the one named) live again with a fresh budget, under the same id. */
   replay(id: string, destination?: string): Promise<{ readonly replayed: number }>;
   /** One script for all of them. Keys are destinations. */

@@ -1,8 +1,8 @@
 import type { CustodyHealth } from "../custody/port.ts";
 import type { RouteEntry } from "../routes/entry.ts";
-import { rateKey } from "./client-address.ts";
 import type { PreparedRoute } from "./prepared-route.ts";
 import type { GatewayReason } from "./refusals.ts";
+import { rateKey } from "../lib/rate-key.ts";
 import { TokenBucket } from "../lib/token-bucket.ts";
 
 /** Nothing is taken from this share of maxmemory on: the rest belongs to the workers that empty the store. */

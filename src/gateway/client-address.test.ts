@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { addressSet } from "../lib/address-set.ts";
-import { clientAddress, rateKey } from "./client-address.ts";
+import { clientAddress } from "./client-address.ts";
 
 const trusted = addressSet(["10.0.0.0/8", "fd00::/8", "127.0.0.1"]);
 
@@ -49,15 +49,6 @@ describe("addressSet", () => {
       true,
       false,
     ]);
-  });
-});
-
-describe("rateKey", () => {
-  it("counts an IPv6 client by its /64", () => {
-    expect(rateKey("2001:db8:1:2:3:4:5:6")).toBe(rateKey("2001:db8:1:2::9"));
-    expect(rateKey("2001:db8::1")).toBe("2001:db8:0:0");
-    expect(rateKey("2001:db8:1:2::9")).not.toBe(rateKey("2001:db8:1:3::9"));
-    expect(rateKey("192.0.2.1")).toBe("192.0.2.1");
   });
 });
 

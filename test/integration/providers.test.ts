@@ -218,10 +218,13 @@ describe("davit verify --route", () => {
 describe("davit handshakes", () => {
   it("tells who handed a secret over, and the secret itself only when asked", async () => {
     const token = "secret_tMrlL1qK5vuQAh1b6cZGhFChZTSYJlce98V0pYn7yBl";
-    const body = Buffer.from(JSON.stringify({ verification_token: token }));
-    const headers = { "content-type": "application/json" };
-    const answer = await post(`${dev.gateway}/new-notion`, { headers, body, host: "hooks.example.com" });
-    expect(answer.status).toBe(200);
+    const handOver = async (verification_token: string) => {
+      const body = Buffer.from(JSON.stringify({ verification_token }));
+      const headers = { "content-type": "application/json" };
+      const answer = await post(`${dev.gateway}/new-notion`, { headers, body, host: "hooks.example.com" });
+      expect(answer.status).toBe(200);
+    };
+    await handOver(token);
     const listed = await davit("handshakes", ...onData());
     expect(listed).toMatchObject({
       code: 0,
@@ -236,6 +239,11 @@ describe("davit handshakes", () => {
     expect((await davit("handshakes", "--route", "github", ...onData())).stdout).toContain(
       "no provider handed a secret over",
     );
+    expect(shown.stderr).toBe("");
+    for (let n = 0; n < 11; n++) await handOver(`secret_other_${"x".repeat(30)}${n}`);
+    const crowded = await davit("handshakes", "--show-secret", ...onData());
+    expect(crowded.stderr).toContain("default/new-notion: 2 more were handed over");
+    expect(crowded.stdout).toContain(token);
     expect(dev.program.stdout() + dev.program.stderr()).not.toContain(token);
   });
 });

@@ -27,11 +27,45 @@ export function handshakesConformance(open: Open): void {
     expect(await ledger.handshakes("00000000000000ab")).toEqual([]);
   });
 
-  withStore("shows the newest ten first", async ({ inbox, ledger }) => {
+  const valuesOf = async (ledger: Parameters<Parameters<typeof withStore>[1]>[0]["ledger"]) =>
+    (await ledger.handshakes(ROUTE)).map(({ value }) => value.reveal().toString());
+
+  withStore(
+    "keeps the first five and the newest five, newest first, and counts the others",
+    async ({ inbox, ledger }) => {
+      const now = Date.now();
+      for (let n = 0; n < 10; n++) await inbox.keep(kept(`secret ${n}`, { at: now + n, client: `192.0.2.${n}` }));
+      expect(await valuesOf(ledger)).toHaveLength(10);
+      expect(await ledger.droppedHandshakes(ROUTE)).toBe(0);
+      for (let n = 10; n < 40; n++) await inbox.keep(kept(`secret ${n}`, { at: now + n, client: `192.0.2.${n}` }));
+      expect(await valuesOf(ledger)).toEqual([39, 38, 37, 36, 35, 4, 3, 2, 1, 0].map((n) => `secret ${n}`));
+      expect(await ledger.droppedHandshakes(ROUTE)).toBe(30);
+      expect(await ledger.droppedHandshakes("00000000000000ab")).toBe(0);
+    },
+  );
+
+  withStore("lets the client make room that has most of them, a /64 counting as one", async ({ inbox, ledger }) => {
     const now = Date.now();
-    for (let n = 0; n < 12; n++) await inbox.keep(kept(`secret ${n}`, { at: now + n }));
-    const values = (await ledger.handshakes(ROUTE)).map(({ value }) => value.reveal().toString());
-    expect(values).toEqual([11, 10, 9, 8, 7, 6, 5, 4, 3, 2].map((n) => `secret ${n}`));
+    let at = now;
+    const flood = async (count: number) => {
+      for (let n = 0; n < count; n++) await inbox.keep(kept(`forged ${at}`, { at: ++at, client: `2001:db8::${n}` }));
+    };
+    await flood(8);
+    for (let n = 0; n < 6; n++) {
+      await inbox.keep(kept(`genuine ${n}`, { at: ++at, client: `198.51.100.${n % 2}` }));
+      await flood(20);
+    }
+    const values = await valuesOf(ledger);
+    expect(values.filter((value) => value.startsWith("genuine")).toSorted()).toEqual(
+      [0, 1, 2, 3, 4, 5].map((n) => `genuine ${n}`),
+    );
+    expect(values).toHaveLength(10);
+  });
+
+  withStore("keeps the first and the newest of one client", async ({ inbox, ledger }) => {
+    const now = Date.now();
+    for (let n = 0; n < 50; n++) await inbox.keep(kept(`secret ${n}`, { at: now + n }));
+    expect(await valuesOf(ledger)).toEqual([49, 48, 47, 46, 45, 4, 3, 2, 1, 0].map((n) => `secret ${n}`));
   });
 
   withStore("forgets them after 72 hours, others that came later aside", async ({ inbox, ledger }) => {
@@ -39,6 +73,15 @@ export function handshakesConformance(open: Open): void {
     expect(await ledger.handshakes(ROUTE)).toEqual([]);
     await inbox.keep(kept("new"));
     expect(await ledger.handshakes(ROUTE)).toHaveLength(1);
+  });
+
+  withStore("counts those that had to go anew when all have been forgotten", async ({ inbox, ledger }) => {
+    const long = Date.now() - 73 * HOUR_MS;
+    for (let n = 0; n < 12; n++) await inbox.keep(kept(`old ${n}`, { at: long + n }));
+    expect(await ledger.droppedHandshakes(ROUTE)).toBe(2);
+    await inbox.keep(kept("new"));
+    expect(await ledger.handshakes(ROUTE)).toHaveLength(1);
+    expect(await ledger.droppedHandshakes(ROUTE)).toBe(0);
   });
 
   withStore("removes them with their route", async ({ inbox, ledger, shelves }) => {

@@ -99,6 +99,10 @@ export class RedisLedger implements Ledger {
     return this.#ask(() => this.#handshakes.of(route, Date.now()));
   }
 
+  droppedHandshakes(route: string): Promise<number> {
+    return this.#ask(() => this.#handshakes.dropped(route));
+  }
+
   async replay(id: string, destination = ""): Promise<{ readonly replayed: number }> {
     return { replayed: await this.#ask(() => this.#redis.replay(this.#prefix, id, destination)) };
   }

@@ -1,6 +1,6 @@
 import { BoundedMap } from "../../lib/bounded-map.ts";
+import { rateKey } from "../../lib/rate-key.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
-import { rateKey } from "../client-address.ts";
 
 /** First fetches for a route: so many at once, and so many a second. */
 const ROUTE = { burst: 20, perSecond: 2 };
