@@ -1,0 +1,176 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import {
+  DESTINATION,
+  ROUTE,
+  destinationPolicy,
+  mark,
+  newEvent,
+  routePolicy,
+  settle,
+  settlement,
+  take,
+} from "../../src/custody/conformance/fixtures.ts";
+import { connect } from "../../src/custody/redis/connection.ts";
+import { Janitor, type OperatedCopies } from "../../src/custody/redis/janitor.ts";
+import { tagOf } from "../../src/custody/redis/keys.ts";
+import { RedisStore } from "../../src/custody/redis/store.ts";
+import { NamespaceWorker } from "../../src/delivery/namespace-worker.ts";
+import { createLogger } from "../../src/observability/logger.ts";
+import { createMetrics } from "../../src/observability/metrics.ts";
+import { startRedis, type TestRedis } from "../support/redis.ts";
+import { workerDestination } from "../support/worker-destination.ts";
+
+const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 30_000, interval: 20 });
+/** A policy that takes a thousand at a time. */
+const WIDE = destinationPolicy({ limit: 1_000 });
+
+describe("operations on Redis", () => {
+  let redis: TestRedis;
+  let store: RedisStore;
+  let scope = { instance: "default", namespace: "" };
+  const cleanups: (() => unknown)[] = [];
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis.stop());
+  beforeEach(async () => {
+    scope = { instance: "default", namespace: randomUUID() };
+    store = new RedisStore({ url: redis.url });
+    await store.start();
+  });
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+    store.close();
+  });
+
+  const outbox = () => store.outbox(scope, { policies: () => [routePolicy()] });
+  const operations = () => store.operations(scope);
+  /** Takes all there is to take and ends it so. Returns the ids. */
+  async function drain(outcome: "dead" | "delivered"): Promise<string[]> {
+    const ids: string[] = [];
+    for (;;) {
+      const copies = await take(outbox(), WIDE, 1_000);
+      if (copies.length === 0) return ids;
+      ids.push(...copies.map(({ eventId }) => eventId));
+      for (let i = 0; i < copies.length; i += 64) {
+        const settles = copies.slice(i, i + 64).map((copy) => settlement(copy, outcome));
+        await settle(outbox(), settles, WIDE);
+      }
+    }
+  }
+  async function dead(count: number): Promise<string[]> {
+    await Promise.all(Array.from({ length: count }, () => store.inbox(scope).claim(newEvent())));
+    return drain("dead");
+  }
+  async function janitorProcess(): Promise<ChildProcess> {
+    const file = new URL("../support/replay-process.ts", import.meta.url);
+    const child = fork(file, [redis.url, tagOf(scope)], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+    cleanups.push(() => child.kill("SIGKILL"));
+    await once(child, "message");
+    return child;
+  }
+  async function kill9(child: ChildProcess): Promise<void> {
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  }
+  const replayed = async (id: string) => (await operations().replay(id))?.replayed ?? 0;
+
+  test("a replay survives kill -9 of whoever advances it, and makes no second live copy", async () => {
+    const ids = await dead(900);
+    const { replay } = await operations().startReplay({ filter: { route: ROUTE }, rate: 600 });
+    const [first, second] = await Promise.all([janitorProcess(), janitorProcess()]);
+    await until(async () => expect(await replayed(replay.id)).toBeGreaterThan(50));
+    await kill9(first);
+    const before = await replayed(replay.id);
+    await until(async () => expect(await replayed(replay.id)).toBeGreaterThan(before));
+    await kill9(second);
+    const middle = await replayed(replay.id);
+    expect(middle).toBeLessThan(900);
+    await janitorProcess();
+    await until(async () => expect(await operations().replay(replay.id)).toMatchObject({ state: "done" }));
+    expect(await replayed(replay.id)).toBe(900);
+    const taken = await drain("delivered");
+    expect(taken.toSorted()).toEqual(ids.toSorted());
+  }, 60_000);
+
+  test("a replay finishes under live traffic, each event delivered once, and the workers count it", async () => {
+    const base = workerDestination({ id: DESTINATION });
+    const destination = { ...base, policy: { ...WIDE, policy: routePolicy() } };
+    const ids = await dead(400);
+    const seen: string[] = [];
+    const metrics = createMetrics();
+    const worker = new NamespaceWorker({
+      store,
+      scope,
+      attempt: async ({ eventId }) => {
+        seen.push(eventId);
+        return { type: "handled", durationMs: 1 };
+      },
+      destinations: new Map([[DESTINATION, destination]]),
+      logger: createLogger("worker", { level: "error" }),
+      metrics,
+    });
+    await worker.start();
+    cleanups.push(() => worker.stop());
+    const live: string[] = [];
+    let isReplaying = true;
+    const traffic = (async () => {
+      while (isReplaying) live.push((await store.inbox(scope).claim(newEvent())).id);
+    })();
+    const from = 1;
+    const { replay } = await operations().startReplay({ filter: { route: ROUTE, from }, rate: 400 });
+    await until(async () => expect(await operations().replay(replay.id)).toMatchObject({ state: "done" }));
+    isReplaying = false;
+    await traffic;
+    await until(() => expect(seen.length).toBeGreaterThanOrEqual(ids.length + live.length));
+    expect(seen.toSorted()).toEqual([...ids, ...live].toSorted());
+    await until(async () => {
+      const text = await metrics.registry.metrics();
+      expect(text).toMatch(/davit_replayed_total\{[^}]+\} 400\n/);
+    });
+  }, 60_000);
+
+  test("10,000 dead letters are replayed by time range", async () => {
+    await dead(10_000);
+    const filter = { from: 1, to: Date.now() + 60_000 };
+    const { replay } = await operations().startReplay({ filter, rate: 5_000 });
+    expect(replay.total).toBe(10_000);
+    const client = connect(redis.url, { enableOfflineQueue: true });
+    cleanups.push(() => client.disconnect());
+    await new Janitor(client, tagOf(scope), { policies: () => [] }).advanceReplays();
+    expect(await operations().replay(replay.id)).toMatchObject({ state: "done", replayed: 10_000 });
+    expect(await operations().countDeadLetters({})).toBe(0);
+  }, 60_000);
+
+  test("a discarded dead letter is removed for good when its 24 h are over, and counted", async () => {
+    const event = newEvent({ mark: mark("m") });
+    await store.inbox(scope).claim(event);
+    await drain("dead");
+    await operations().discard({ eventId: event.id });
+    const client = connect(redis.url, { enableOfflineQueue: true });
+    cleanups.push(() => client.disconnect());
+    const told: OperatedCopies[] = [];
+    const round = async () => {
+      await client.del(`${tagOf(scope)}:janitor`);
+      await new Janitor(client, tagOf(scope), {
+        policies: () => [routePolicy()],
+        onOperated: (one) => told.push(one),
+      }).pass();
+    };
+    await round();
+    expect((await store.ledger(scope).event(event.id))?.bodyBytes, "not yet").toBe(7);
+    // 24 h go by.
+    await client.zadd(`${tagOf(scope)}:exp`, 1, `b:${event.id}|${DESTINATION}`);
+    await round();
+    await round();
+    expect(told).toEqual([{ what: "discarded", route: ROUTE, copies: 1 }]);
+    expect(await operations().restore({ eventId: event.id })).toEqual({ copies: 0, active: 0 });
+    const view = await store.ledger(scope).event(event.id);
+    expect(view).toMatchObject({ bodyBytes: 0, copies: [{ state: "discarded", attempts: [] }] });
+    expect(await client.hlen(`${tagOf(scope)}:live`), "its mark lies where marks of ended events lie").toBe(0);
+    expect(await store.inbox(scope).claim(newEvent({ mark: mark("m") }))).toMatchObject({ outcome: "duplicate" });
+  });
+});
