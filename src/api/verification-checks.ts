@@ -1,8 +1,7 @@
 import { formatDuration, parseDuration } from "../lib/duration.ts";
 import { nearest } from "../lib/nearest.ts";
 import { type SchemeConfig, VerificationConfigError } from "../verification/config.ts";
-import { readsKeyIds, signsUrl } from "../verification/scheme-facts.ts";
-import { createVerifier, schemeOf, signsTime } from "../verification/verifier.ts";
+import { createVerifier, readsKeyIds, schemeOf, signsTime, signsUrl } from "../verification/verifier.ts";
 import { type Check, refuse, type Subject, warn } from "./check.ts";
 import { parametersAreKnown } from "./parameter-checks.ts";
 import { secretsAreNamed, secretsAreRead } from "./secret-checks.ts";

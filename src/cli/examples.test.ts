@@ -3,8 +3,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parseManifests } from "../api/manifests.ts";
 import { compile } from "../routes/compile.ts";
-import { signsUrl } from "../verification/scheme-facts.ts";
-import { createVerifier, presetOf, schemeOf } from "../verification/verifier.ts";
+import { createVerifier, presetOf, schemeOf, signsUrl } from "../verification/verifier.ts";
 
 const DIR = fileURLToPath(new URL("../../examples/providers/", import.meta.url));
 const FILES = readdirSync(DIR).filter((name) => name.endsWith(".yaml"));

@@ -1,7 +1,10 @@
 import { parseDuration } from "../lib/duration.ts";
 import type { RouteEntry } from "../routes/entry.ts";
+import { VerificationConfigError } from "../verification/config.ts";
+import { checkParameters } from "../verification/parameters.ts";
 import { presets } from "../verification/presets/index.ts";
 import type { Preset } from "../verification/presets/preset.ts";
+import { schemeOf, signsUrl } from "../verification/verifier.ts";
 import type { Queue } from "./queue.ts";
 import { queueRoute } from "./route.ts";
 
@@ -19,6 +22,13 @@ export interface IngestSettings {
   readonly signatureHeader?: string;
   /** A preset's name instead of the generic signature: `github`, `stripe`, … */
   readonly provider?: string;
+  /**
+   * The URL as it is set up at the sender, for providers that sign it (`twilio`, `square`, `trello`, `hubspot`, …): scheme, host, path, and the query if it
+   * always has one. Never taken from a request.
+   */
+  readonly publicUrl?: string;
+  /** What the provider's preset asks for besides the secret, for example `{ webhookId: "…" }`. Only with `provider`. */
+  readonly parameters?: Readonly<Record<string, string>>;
   /** Largest distance between a signed timestamp and the clock, for example `300s`. Default: the preset's. */
   readonly tolerance?: string;
   /** Bytes, or a text such as `256kb` or `1mb`. Default `256kb`. */
@@ -81,7 +91,39 @@ export function serverRoute(queue: Queue, settings: IngestSettings): RouteEntry 
       ...(idWithBody === true && { idWithBody }),
     },
     limits: limitsOf(settings),
+    publicUrl: publicUrlOf(settings, preset),
+    parameters: parametersOf(settings, preset),
+    response: { status: preset?.ack.status ?? 202 },
   });
+}
+
+/** As the manifest's `verification.publicUrl`. */
+const PUBLIC_URL = /^https?:\/\/([^/?#@\s]+@)?[^/?#@\s]+(\/[^?#\s]*)?([?][^#\s]*)?$/;
+const MAX_URL = 2_048;
+
+function publicUrlOf({ publicUrl, parameters }: IngestSettings, preset: Preset | undefined): string {
+  if (publicUrl === undefined) {
+    if (preset === undefined || !signsUrl(schemeOf(preset.scheme, parameters))) return "";
+    throw new TypeError(`publicUrl is needed: ${preset.title} signs the URL that is set up there`);
+  }
+  if (publicUrl.length <= MAX_URL && PUBLIC_URL.test(publicUrl)) return publicUrl;
+  throw new TypeError(
+    "publicUrl must be an http or https URL without a fragment, exactly as it is set up at the sender",
+  );
+}
+
+function parametersOf({ parameters = {} }: IngestSettings, preset: Preset | undefined): RouteEntry["parameters"] {
+  if (preset === undefined) {
+    if (Object.keys(parameters).length === 0) return {};
+    throw new TypeError("parameters go with a provider, and there is none");
+  }
+  try {
+    checkParameters(preset, parameters);
+  } catch (error) {
+    if (error instanceof VerificationConfigError) throw new TypeError(error.message, { cause: error });
+    throw error;
+  }
+  return parameters;
 }
 
 function limitsOf({

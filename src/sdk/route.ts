@@ -49,7 +49,8 @@ export function handlerDestination(queue: Queue, settings: HandlerSettings = {})
 }
 
 /** What differs between embedded routes. */
-export type RouteChange = Pick<RouteEntry, "verification" | "keys" | "toleranceMs" | "dedupe" | "limits">;
+export type RouteChange = Pick<RouteEntry, "verification" | "keys" | "toleranceMs" | "dedupe" | "limits"> &
+  Partial<Pick<RouteEntry, "publicUrl" | "parameters" | "response">>;
 
 /** The route of a queue, as `compile` would make it from a manifest. */
 export function queueRoute(queue: Queue, change: RouteChange): RouteEntry {

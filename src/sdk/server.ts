@@ -28,7 +28,7 @@ export type WebhookApp = Express & { close(): void };
 
 /**
  * An Express app in which POST takes webhooks: verified over the raw bytes, deduplicated, stored durably, then answered
- * 202 `{jobId, replayed}`. 401 for a missing, malformed or wrong signature, 413, 429 and 503 with `Retry-After` otherwise.
+ * 202 `{jobId, replayed}`, or as the provider demands. 401 for a missing, malformed or wrong signature, 413, 429 and 503 with `Retry-After` otherwise.
  *
  * It can be mounted in another app, before anything that reads bodies; `app.listen()` puts the fast path in front of Express. The client address for
  * `rateLimit` goes by the app's `trust proxy` setting. `GET /healthz` says the process runs, `GET /readyz` that Redis answers.

@@ -3,9 +3,8 @@ import { Secret } from "../lib/secret.ts";
 import { type CustomConfig, type HmacConfig, type SignedContent, VerificationConfigError } from "./config.ts";
 import { presets } from "./presets/index.ts";
 import type { Preset } from "./presets/preset.ts";
-import { readsKeyIds, signsUrl } from "./scheme-facts.ts";
 import type { VerificationKey } from "./types.ts";
-import { createVerifier, schemeOf } from "./verifier.ts";
+import { createVerifier, readsKeyIds, schemeOf, signsUrl } from "./verifier.ts";
 
 const HMAC: HmacConfig = {
   type: "hmac",

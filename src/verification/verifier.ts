@@ -114,6 +114,16 @@ export function signsTime(scheme: SchemeConfig): boolean {
   return kindOf(scheme).signsTime(scheme);
 }
 
+/** Whether the signature covers the URL that is set up at the sender, so that a route must say it exactly (`publicUrl`). The path alone is no such thing. */
+export function signsUrl(scheme: SchemeConfig): boolean {
+  return kindOf(scheme).signsUrl(scheme);
+}
+
+/** Whether the `keyId` of a key is ever looked at. What a provider's own function looks at is not known: it counts as yes. */
+export function readsKeyIds(scheme: SchemeConfig): boolean {
+  return kindOf(scheme).readsKeyIds(scheme);
+}
+
 /** The scheme for people: where the signature stands, its algorithm, what it covers. */
 export function describeScheme(scheme: SchemeConfig): SchemeDescription {
   return kindOf(scheme).describe(scheme);

@@ -95,21 +95,21 @@ describe("an accepted vector", () => {
     expect(event).toMatchObject({ id: ids[0], bodyBytes: wire.request.body.length });
   });
 
-  it.each(["mailgun-01", "monday-01"])(
-    "whose signature leaves the body out is good for one body only: %s",
-    async (id) => {
-      const vector = vectors.find((one) => one.id === id);
-      const wire = vector && wireCase(vector, true);
-      if (wire === undefined) throw new Error(`no vector ${id}`);
-      const { entry, request } = wire;
-      const text = request.body.toString();
-      const other = { ...request, body: Buffer.from(text.replace(/\}\s*$/, ',"more":1}')) };
-      const first = await gateway.send(entry, request);
-      const again = await gateway.send(entry, request);
-      const reused = await gateway.send(entry, other);
-      expect([first.status, again.status, reused.status]).toEqual([entry.response.status, entry.response.status, 401]);
-    },
-  );
+  it.each([
+    ["is good for one body only", "mailgun-01", 401],
+    ["is taken with another body where several events share one", "monday-01", 200],
+  ] as const)("whose signature leaves the body out %s: %s", async (_what, id, status) => {
+    const vector = vectors.find((one) => one.id === id);
+    const wire = vector && wireCase(vector, true);
+    if (wire === undefined) throw new Error(`no vector ${id}`);
+    const { entry, request } = wire;
+    const text = request.body.toString();
+    const other = { ...request, body: Buffer.from(text.replace(/\}\s*$/, ',"more":1}')) };
+    const first = await gateway.send(entry, request);
+    const again = await gateway.send(entry, request);
+    const reused = await gateway.send(entry, other);
+    expect([first.status, again.status, reused.status]).toEqual([entry.response.status, entry.response.status, status]);
+  });
 });
 
 describe("every handshake as a request to a route of its provider", () => {

@@ -1,8 +1,7 @@
 import { formatDuration } from "../../lib/duration.ts";
 import { sourceName } from "../../verification/explain/dedupe.ts";
 import type { DedupeSource, Preset, WithoutId } from "../../verification/presets/preset.ts";
-import { signsUrl } from "../../verification/scheme-facts.ts";
-import { describeScheme, schemeOf, signsTime } from "../../verification/verifier.ts";
+import { describeScheme, schemeOf, signsTime, signsUrl } from "../../verification/verifier.ts";
 
 /** Everything that is known of a provider, as plain data: functions and patterns in words. Where parameters choose a scheme, it is the default one. */
 export interface ProviderFacts {

@@ -1,7 +1,6 @@
 import { type HmacConfig } from "../config.ts";
-import { signsUrl } from "../scheme-facts.ts";
 import type { Verdict } from "../types.ts";
-import { presetOf, schemeOf } from "../verifier.ts";
+import { presetOf, schemeOf, signsUrl } from "../verifier.ts";
 import { bodyVariants } from "./bodies.ts";
 import { clockFinding } from "./clock.ts";
 import { finding, type Finding } from "./finding.ts";

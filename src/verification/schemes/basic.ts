@@ -3,7 +3,7 @@ import { keyRingCache, usableAt } from "../keys.ts";
 import { NO_USABLE_KEY, refuse } from "../refusal.ts";
 import { signerOf } from "../signer.ts";
 import type { Verifier } from "../types.ts";
-import { COVERS_NOTHING, type SchemeKind } from "./scheme-kind.ts";
+import { SENT_AS_IT_IS, type SchemeKind } from "./scheme-kind.ts";
 
 const BASIC = /^Basic +([A-Za-z0-9+/]+={0,2})$/i;
 
@@ -13,8 +13,7 @@ const BASIC = /^Basic +([A-Za-z0-9+/]+={0,2})$/i;
  */
 export const basicKind: SchemeKind<unknown> = {
   create: basicScheme,
-  covers: () => COVERS_NOTHING,
-  signsTime: () => false,
+  ...SENT_AS_IT_IS,
   describe: () => ({ place: "authorization", algorithm: "Basic", content: "nothing" }),
 };
 

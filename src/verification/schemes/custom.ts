@@ -6,6 +6,8 @@ export const customKind: SchemeKind<CustomConfig> = {
   create: ({ create }, options) => create(options),
   covers: ({ covers: { body, headers = [], fields = [] } }) => ({ body, headers, fields }),
   signsTime: ({ signsTime }) => signsTime,
+  signsUrl: ({ covers }) => covers.url === true,
+  readsKeyIds: () => true,
   describe: ({ description, covers }) => ({
     place: description,
     algorithm: "of its own",

@@ -10,7 +10,7 @@ import { NO_USABLE_KEY, refuse, type Refusal, singleHeader } from "../refusal.ts
 import { cannotSign } from "../signer.ts";
 import type { SignedParts, SignedRequest, SignInput, Verdict, VerificationKey, Verifier } from "../types.ts";
 import { nonceGoodUntil } from "../timestamp.ts";
-import type { SchemeKind } from "./scheme-kind.ts";
+import { PLAIN, type SchemeKind } from "./scheme-kind.ts";
 
 /** How long a token that we make is good, seconds. */
 const LIFETIME_S = 300;
@@ -27,6 +27,7 @@ export const jwtKind: SchemeKind<JwtConfig> = {
   create: jwtScheme,
   covers: ({ bodyHashClaim }) => ({ body: bodyHashClaim !== undefined, headers: [] }),
   signsTime: ({ timeClaim }) => timeClaim === "iat",
+  ...PLAIN,
   describe: ({ header, algorithm, bodyHashClaim, timeClaim }) => ({
     place: header.toLowerCase(),
     algorithm: `JWT ${algorithm}`,

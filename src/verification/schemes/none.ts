@@ -1,11 +1,10 @@
 import type { Verifier } from "../types.ts";
-import { COVERS_NOTHING, type SchemeKind } from "./scheme-kind.ts";
+import { SENT_AS_IT_IS, type SchemeKind } from "./scheme-kind.ts";
 
 /** No verification: written out in the manifest and shown in its status. */
 export const noneKind: SchemeKind<unknown> = {
   create: noneScheme,
-  covers: () => COVERS_NOTHING,
-  signsTime: () => false,
+  ...SENT_AS_IT_IS,
   describe: () => ({ place: "none", algorithm: "none", content: "nothing" }),
 };
 

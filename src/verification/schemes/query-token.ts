@@ -3,13 +3,12 @@ import { keyRingCache, usableAt } from "../keys.ts";
 import { NO_USABLE_KEY, refuse } from "../refusal.ts";
 import { signerOf } from "../signer.ts";
 import type { Verifier } from "../types.ts";
-import { COVERS_NOTHING, type SchemeKind } from "./scheme-kind.ts";
+import { SENT_AS_IT_IS, type SchemeKind } from "./scheme-kind.ts";
 
 /** A secret in the URL's query, exactly once. It proves nothing about the body, and proxies write URLs into their logs. */
 export const queryTokenKind: SchemeKind<QueryTokenConfig> = {
   create: queryTokenScheme,
-  covers: () => COVERS_NOTHING,
-  signsTime: () => false,
+  ...SENT_AS_IT_IS,
   describe: ({ parameter }) => ({ place: `query parameter ${parameter}`, algorithm: "token", content: "nothing" }),
 };
 

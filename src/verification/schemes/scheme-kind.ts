@@ -27,8 +27,19 @@ export interface SchemeKind<C> {
   covers(config: C, idHeader?: string): Coverage;
   /** Whether a signed timestamp is held against the tolerance, or would be if there were one. */
   signsTime(config: C): boolean;
+  /** Whether the signature covers the URL that is set up at the sender, so that a route must say it exactly (`publicUrl`). The path alone is no such thing. */
+  signsUrl(config: C): boolean;
+  /** Whether the `keyId` of a key is ever looked at. What a provider's own function looks at is not known: it counts as yes. */
+  readsKeyIds(config: C): boolean;
   describe(config: C): SchemeDescription;
 }
 
+/** Neither the URL is signed, nor does the sender name its key. */
+export const PLAIN = { signsUrl: () => false, readsKeyIds: () => false } as const;
+
 /** A secret that is sent as it is covers nothing. */
-export const COVERS_NOTHING: Coverage = { body: false, headers: [] };
+export const SENT_AS_IT_IS = {
+  ...PLAIN,
+  covers: (): Coverage => ({ body: false, headers: [] }),
+  signsTime: () => false,
+} as const;

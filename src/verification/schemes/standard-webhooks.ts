@@ -10,7 +10,7 @@ import { cannotSign } from "../signer.ts";
 import { compileTemplate, fieldForm } from "../template.ts";
 import { checkTimestamp, formatTimestamp, parseTimestamp } from "../timestamp.ts";
 import type { SignedParts, SignedRequest, SignInput, Verdict, Verifier } from "../types.ts";
-import type { SchemeKind } from "./scheme-kind.ts";
+import { PLAIN, type SchemeKind } from "./scheme-kind.ts";
 import { readStandardWebhooksKey, type StandardWebhooksKey } from "./standard-webhooks-keys.ts";
 
 /** Signatures of one header that are looked at: an ed25519 check costs about 60 µs, and a 16 KB header holds 170 of them. */
@@ -52,6 +52,7 @@ export const standardWebhooksKind: SchemeKind<StandardWebhooksConfig> = {
   create: (_config, options) => standardWebhooksScheme(options),
   covers: () => ({ body: true, headers: [WEBHOOK.id] }),
   signsTime: () => true,
+  ...PLAIN,
   describe: () => ({
     place: `${WEBHOOK.signature}, ${SVIX.signature}`,
     algorithm: "HMAC-SHA256 or Ed25519, base64",

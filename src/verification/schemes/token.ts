@@ -3,13 +3,12 @@ import { keyRingCache, usableAt } from "../keys.ts";
 import { NO_USABLE_KEY, refuse, singleHeader } from "../refusal.ts";
 import { signerOf } from "../signer.ts";
 import type { Verifier } from "../types.ts";
-import { COVERS_NOTHING, type SchemeKind } from "./scheme-kind.ts";
+import { SENT_AS_IT_IS, type SchemeKind } from "./scheme-kind.ts";
 
 /** A secret that the sender repeats in a header, as GitLab's `X-Gitlab-Token`. It proves nothing about the body. */
 export const tokenKind: SchemeKind<TokenConfig> = {
   create: tokenScheme,
-  covers: () => COVERS_NOTHING,
-  signsTime: () => false,
+  ...SENT_AS_IT_IS,
   describe: ({ header }) => ({ place: header.toLowerCase(), algorithm: "token", content: "nothing" }),
 };
 

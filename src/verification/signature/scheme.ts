@@ -29,6 +29,9 @@ export function signatureKind<C extends SignatureConfig, M, S>(
     create: (config, options) => signatureScheme(config, algorithmOf(config), options),
     covers: coverageOf,
     signsTime: (config) => config.timestamp !== undefined,
+    signsUrl: ({ signedContent }) =>
+      typeof signedContent === "string" ? signedContent.includes("{url}") : signedContent.url === true,
+    readsKeyIds: ({ keyIdHeader }) => keyIdHeader !== undefined,
     describe: (config) => ({
       place: placeOf([config.header, ...(config.otherHeaders ?? [])]).toLowerCase(),
       algorithm: `${algorithmOf(config).name}, ${config.encoding}`,
