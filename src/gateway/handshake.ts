@@ -1,5 +1,5 @@
 import type { Inbox } from "../custody/port.ts";
-import { FetchError, type Fetch } from "../egress/guarded-fetch.ts";
+import type { Fetch } from "../egress/guarded-fetch.ts";
 import type { Clock } from "../lib/clock.ts";
 import { TokenBucket } from "../lib/token-bucket.ts";
 import type { Logger } from "../observability/logger.ts";
@@ -10,14 +10,12 @@ import type {
   HandshakeAnswer,
   HandshakeContext,
 } from "../verification/handshakes/handshake.ts";
-import { refuse, type Refusal } from "../verification/refusal.ts";
+import type { Refusal } from "../verification/refusal.ts";
 import type { VerificationKey } from "../verification/types.ts";
+import { Confirmations } from "./confirmations.ts";
 import type { Endings, Exchange } from "./exchange.ts";
 import { send } from "./respond.ts";
 
-/** For the request with which a handshake is confirmed, ms and bytes. */
-const CONFIRM_MS = 5_000;
-const CONFIRM_BYTES = 65_536;
 /** Most log lines a second: whoever asks whether somebody is there must not fill the log. */
 const LINES_PER_SECOND = 5;
 
@@ -37,9 +35,11 @@ export interface HandshakeDeskOptions {
 export class HandshakeDesk {
   readonly #options: HandshakeDeskOptions;
   readonly #lines: TokenBucket;
+  readonly #confirmations: Confirmations;
 
   constructor(options: HandshakeDeskOptions) {
     this.#options = options;
+    this.#confirmations = new Confirmations(options);
     this.#lines = new TokenBucket(LINES_PER_SECOND, LINES_PER_SECOND / 1_000, options.clock.monotonic());
   }
 
@@ -84,7 +84,7 @@ export class HandshakeDesk {
   }
 
   async #act({ route, request }: Exchange, action: HandshakeAction): Promise<Refusal | undefined> {
-    if (action.type === "confirm") return this.#confirm(action.url, action.id);
+    if (action.type === "confirm") return this.#confirmations.confirm(action.url, action.id);
     const { namespace, route: key } = route.entry;
     const { kind, value } = action;
     const at = this.#options.clock.now();
@@ -92,17 +92,6 @@ export class HandshakeDesk {
       .inboxFor(namespace)
       .keep({ route: key, at, client: this.#options.client(request), kind, value });
     return undefined;
-  }
-
-  async #confirm(url: string, id: string): Promise<Refusal | undefined> {
-    try {
-      const { status } = await this.#options.fetch({ url, timeoutMs: CONFIRM_MS, maxBytes: CONFIRM_BYTES });
-      if (status >= 200 && status < 300) return undefined;
-      return refuse("HandshakeFailed", `${id} answered with status ${status}`);
-    } catch (error) {
-      if (!(error instanceof FetchError)) throw error;
-      return refuse("HandshakeFailed", `${id} could not be asked: ${error.code}`);
-    }
   }
 
   #answer(exchange: Exchange, answer: HandshakeAnswer): void {

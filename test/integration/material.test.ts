@@ -128,6 +128,15 @@ describe("a subscription of SNS", () => {
     expect(running.log()).not.toContain("2336412f37fb687f5d51e6e2425e");
   });
 
+  test("is confirmed once, however often its message is sent again", async () => {
+    await serve("aws-sns", SNS);
+    const message = confirmation();
+    const answers = await Promise.all(Array.from({ length: 30 }, () => sendTo(running, message)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect((await sendTo(running, message)).status).toBe(200);
+    expect(asked.filter(({ url }) => url === SUBSCRIBE_URL)).toHaveLength(1);
+  });
+
   test.each([
     ["answers with 302", () => ({ status: 302, body: Buffer.alloc(0) })],
     ["answers with 500", () => ({ status: 500, body: Buffer.alloc(0) })],
