@@ -42,8 +42,8 @@ const copy: TakenCopy = {
   body: Buffer.from("{}"),
 };
 
-function headersOf(overrides: Partial<DestinationEntry>, url = "https://example.com/hook"): [string, string][] {
-  const destination: WorkerDestination = {
+function destinationOf(overrides: Partial<DestinationEntry>): WorkerDestination {
+  return {
     entry: { ...entry, ...overrides },
     namespace: "shop",
     routeName: "stripe",
@@ -63,7 +63,15 @@ function headersOf(overrides: Partial<DestinationEntry>, url = "https://example.
       maxAgeMs: 1,
     },
   };
-  const flat = outgoingHeaders(outgoingTarget(destination, url), copy, 1_000_000) ?? [];
+}
+
+function headersOf(
+  overrides: Partial<DestinationEntry>,
+  url = "https://example.com/hook",
+  inbound: Readonly<Record<string, string>> = copy.headers,
+): [string, string][] {
+  const flat =
+    outgoingHeaders(outgoingTarget(destinationOf(overrides), url), { ...copy, headers: inbound }, 1_000_000) ?? [];
   return flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1] ?? ""] as [string, string]] : []));
 }
 const valuesOf = (headers: [string, string][], name: string): string[] =>
@@ -164,5 +172,98 @@ describe("outgoing headers", () => {
     expect(valuesOf(headersOf({}, url), "authorization")).toEqual([
       `Basic ${Buffer.from("us@er:pa:ss").toString("base64")}`,
     ]);
+  });
+
+  it("keep the encoding of the content, without which nobody can read the bytes", () => {
+    const inbound = { "content-type": "application/json", "content-encoding": "gzip" };
+    expect(valuesOf(headersOf({}, undefined, inbound), "content-encoding")).toEqual(["gzip"]);
+  });
+
+  it("never carry what senders authenticate to us with, nor the signature that was verified, although a manifest names it", () => {
+    const names = ["Authorization", "Cookie", "Set-Cookie", "X-Api-Key", "X-Gitlab-Token", "Davit-Signature"];
+    const inbound = Object.fromEntries(names.map((name) => [name.toLowerCase(), "secret"]));
+    expect(JSON.stringify(headersOf({ forwardHeaders: names }, undefined, inbound))).not.toContain("secret");
+  });
+
+  it("take those from Secrets over those of the manifest, without the line end that files have", () => {
+    const headers = headersOf({
+      headers: { authorization: "Bearer manifest", "x-team": "payments" },
+      headersFrom: { authorization: "Bearer secret\n" },
+    });
+    expect(valuesOf(headers, "authorization")).toEqual(["Bearer secret"]);
+    expect(valuesOf(headers, "x-team")).toEqual(["payments"]);
+  });
+
+  it("cannot be added to by any value or name, wherever it comes from", () => {
+    const evil = "a\r\nx-injected: 1";
+    const inbound = {
+      "x-one": evil,
+      "x-two": "b\nx-injected: 1",
+      "x-three": "c\0d",
+      "content-type": evil,
+      [evil]: "e",
+    };
+    const headers = headersOf(
+      {
+        headers: { "x-four": evil, "x-five: 1\r\nx-injected": "f", "": "g", "x six": "h" },
+        headersFrom: { "x-seven": evil },
+        forwardHeaders: ["x-one", "x-two", "x-three", evil, "x y"],
+      },
+      "https://example.com/a%0d%0ax-injected:%201?b=%0D%0A",
+      inbound,
+    );
+    expect(headers.flat().filter((text) => !/^[\t\x20-\x7e\x80-\xff]*$/.test(text))).toEqual([]);
+    expect(headers.map(([name]) => name)).toEqual([
+      "user-agent",
+      "davit-route",
+      "webhook-id",
+      "idempotency-key",
+      "davit-attempt",
+      "davit-sequence",
+    ]);
+  });
+
+  it("have each name once", () => {
+    const inbound = { "user-agent": "theirs", "x-a": "1", "content-type": "a/b", "content-encoding": "br" };
+    const forwardHeaders = ["User-Agent", "X-A", "x-a", "Content-Type", "content-encoding"];
+    const names = headersOf({ forwardHeaders, headers: { "X-A": "2" } }, undefined, inbound).map(([name]) => name);
+    expect(names.toSorted()).toEqual([...new Set(names)].toSorted());
+  });
+});
+
+describe("the way of a delivery", () => {
+  const wayTo = (overrides: Partial<DestinationEntry>) => {
+    return outgoingTarget(destinationOf(overrides), "https://example.com").way;
+  };
+  const http = (viaService?: true) => ({
+    type: "http" as const,
+    url: "https://example.com",
+    ...(viaService && { viaService }),
+  });
+
+  it("leads outside unless a serviceRef says so, and then past the egress proxy", () => {
+    expect(wayTo({ target: http() })).toEqual({ key: "", network: "Public" });
+    expect(wayTo({ target: http(), proxy: "http://proxy.example:3128" })).toMatchObject({
+      network: "Public",
+      proxy: "http://proxy.example:3128",
+    });
+    const inside = wayTo({ target: http(true), proxy: "http://proxy.example:3128" });
+    expect([inside.network, inside.proxy]).toEqual(["Cluster", undefined]);
+  });
+
+  it("is another one for other certificates, networks and proxies, so that no connection is shared, and tells no key", () => {
+    const ways = [
+      wayTo({ target: http() }),
+      wayTo({ target: http(true) }),
+      wayTo({ target: http(), proxy: "http://proxy.example:3128" }),
+      wayTo({ target: http(), tls: { ca: "A" } }),
+      wayTo({ target: http(), tls: { ca: "B" } }),
+      wayTo({ target: http(), tls: { certificate: "A", key: "B" } }),
+      wayTo({ target: http(true), tls: { ca: "A" } }),
+    ];
+    const keys = ways.map(({ key }) => key);
+    expect(new Set(keys).size).toBe(ways.length);
+    expect(wayTo({ target: http(), tls: { ca: "A" } }).key).toBe(ways[3]?.key);
+    expect(keys.every((key) => key === "" || /^[A-Za-z0-9+/]{43}=$/.test(key))).toBe(true);
   });
 });

@@ -103,3 +103,21 @@ describe("signableUntil", () => {
     expect(signableUntil({ scheme: "StandardWebhooks", header: "", keys: [key("whsec_A")] })).toBe(-Infinity);
   });
 });
+
+describe("a signature", () => {
+  it("is the same for bodies of any size, which are hashed in other ways from 16 KiB up", () => {
+    for (const size of [0, 1, 16_000, 16_384, 16_385, 1_000_000]) {
+      const body = Buffer.alloc(size, 0xe9);
+      const mac = createHmac("sha256", "k").update("1000.").update(body).digest("hex");
+      expect(sign("Timestamped", [key("k")], body, 1_000_000)).toEqual({ "x-signature": `t=1000,v1=${mac}` });
+    }
+  });
+
+  it("is there for each key of an overlap, in one list that receivers read until one fits", () => {
+    const keys = [key("new"), key("old", { state: "previous", notAfter: 2_000_000 })];
+    const macs = ["new", "old"].map((secret) => createHmac("sha256", secret).update("1000.{}").digest("hex"));
+    expect(sign("Timestamped", keys, Buffer.from("{}"), 1_000_000)).toEqual({
+      "x-signature": `t=1000,v1=${macs[0]},v1=${macs[1]}`,
+    });
+  });
+});

@@ -122,7 +122,7 @@ describe("a delivery through an egress proxy", () => {
     ["407", "HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n", "proxy_refused"],
     ["502 with words", "HTTP/1.1 502 Bad Gateway\r\ncontent-length: 5\r\n\r\nwords", "proxy_refused"],
     ["bytes before the target could speak", "HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", "proxy_refused"],
-    ["silence", "silence", "proxy_timeout"],
+    ["nothing", "", "proxy_timeout"],
   ])("is an error of its own when the proxy answers %s", async (_, answer, code) => {
     proxy.answer = answer;
     const sender = createSender({ connectTimeoutMs: 200 });

@@ -9,8 +9,8 @@ export class ConnectProxy {
   headers: IncomingMessage["headers"] = {};
   /** Where tunnels lead; default: where they were asked to. */
   route: (authority: string) => { readonly host: string; readonly port: number } = parse;
-  /** What it answers in place of a tunnel: raw bytes, or nothing at all. */
-  answer: string | "silence" | undefined;
+  /** Bytes it answers in place of a tunnel; none: it is silent. */
+  answer: string | undefined;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
@@ -38,7 +38,7 @@ export class ConnectProxy {
     this.asked.push(authority);
     this.headers = request.headers;
     this.#keep(socket);
-    if (this.answer === "silence") return;
+    if (this.answer === "") return;
     if (this.answer !== undefined) return void socket.end(this.answer);
     const { host, port } = this.route(authority);
     const upstream = connect({ host, port }, () => {
