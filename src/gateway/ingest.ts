@@ -16,6 +16,7 @@ import { allowHeader } from "./allow-header.ts";
 import { declaredLength, readBody, type BodyResult } from "./body.ts";
 import type { AddressSet } from "../lib/address-set.ts";
 import { clientAddress } from "./client-address.ts";
+import { chosenByRequest, notChosenText } from "./chosen-destination.ts";
 import { claimedIdHash, identify } from "./dedupe-mark.ts";
 import type { Endings, Exchange } from "./exchange.ts";
 import { HandshakeDesk } from "./handshake.ts";
@@ -231,6 +232,9 @@ export class Ingest implements Endings {
     const { route, view } = exchange;
     const fault = checkPayload(route.payload, view);
     if (fault) return this.refuse(exchange, fault.reason, fault.detail);
+    if (route.chosen && chosenByRequest(route.chosen, view) === undefined) {
+      return this.refuse(exchange, "FieldMissing", notChosenText(route.chosen));
+    }
     const identity = identify(route.dedupe, { view, verdict });
     if (identity.type === "missing") {
       return this.refuse(exchange, "DedupeKeyMissing", `${identity.part} is missing, empty or was sent twice`);

@@ -2,6 +2,7 @@ import type { NewEvent, Nonce } from "../custody/port.ts";
 import { sha256Head } from "../lib/hash.ts";
 import { MAX_KEPT_ID, markKey, PROVIDER_ID_HEADER } from "../routes/delivery-id.ts";
 import type { Verdict } from "../verification/types.ts";
+import { chosenByRequest } from "./chosen-destination.ts";
 import type { Identity } from "./dedupe-mark.ts";
 import type { Exchange } from "./exchange.ts";
 import { KEPT_SIGNATURE, keptHeaders } from "./kept-headers.ts";
@@ -28,7 +29,7 @@ export function newEvent(
     body: view.body,
     seq: route.entry.seq,
     ...(eventType !== undefined && { eventType }),
-    destinations: route.copies(eventType),
+    destinations: route.copies(eventType, route.chosen && chosenByRequest(route.chosen, view)),
   };
 }
 

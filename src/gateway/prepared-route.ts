@@ -10,6 +10,7 @@ import type { Handshake } from "../verification/handshakes/handshake.ts";
 import type { Preset } from "../verification/presets/preset.ts";
 import { createVerifier, presetOf } from "../verification/verifier.ts";
 import { addressSet, type AddressSet } from "../lib/address-set.ts";
+import { type ChosenRules, compileChosen } from "./chosen-destination.ts";
 import { compileDedupe, type DedupeRules } from "./dedupe-mark.ts";
 import { compileKeptHeaders, type HeaderRules, keepsProviderId, keepsSignature } from "./kept-headers.ts";
 import type { ObservationWindow } from "./observation-window.ts";
@@ -54,7 +55,10 @@ export interface PreparedRoute {
   readonly slowMs: number;
   readonly window: ObservationWindow;
   readonly meters: RouteMeters;
-  copies(eventType: string | undefined): Copies;
+  /** Each event names the WebhookDestination it is for. */
+  readonly chosen: ChosenRules | undefined;
+  /** @param destination the one that the event names, where it is {@link chosen} by the event */
+  copies(eventType: string | undefined, destination?: string): Copies;
 }
 
 /**
@@ -86,6 +90,7 @@ export function prepareRoute(entry: RouteEntry, metrics: Metrics, window: Observ
     slowMs: (ackBudgetMs ?? Infinity) * SLOW_SHARE,
     window,
     meters: routeMeters(metrics, entry, ackBudgetMs),
+    chosen: compileChosen(entry.destinationIdFrom),
     copies: copiesOf(entry),
   };
 }
@@ -118,9 +123,22 @@ function verifierOptions({ toleranceMs, parameters, dedupe }: RouteEntry) {
   return { toleranceMs, parameters, ...(idHeader !== undefined && { idHeader }) };
 }
 
-/** One copy for each destination whose filter matches; the usual case, no filters at all, is one array made in advance. */
-function copiesOf({ destinations }: RouteEntry): (eventType: string | undefined) => Copies {
-  const all = destinations.map(({ id, concurrency }) => ({ destination: id, limit: concurrency }));
-  if (destinations.every(({ eventTypes }) => eventTypes.length === 0)) return () => all;
-  return (eventType) => all.filter((_, index) => matchesType(destinations[index]?.eventTypes ?? [], eventType));
+/**
+ * One copy for each destination whose filter matches; the usual case, no filters at all, is one array made in advance. Where the event names its destination,
+ * one for that.
+ */
+function copiesOf({
+  destinations,
+  sharedCopies = [],
+  destinationIdFrom,
+  delivery,
+}: RouteEntry): PreparedRoute["copies"] {
+  if (destinationIdFrom !== undefined) {
+    const limit = delivery?.concurrency ?? 1;
+    return (_, destination) => (destination === undefined ? [] : [{ destination, limit }]);
+  }
+  const targets = [...destinations.map(({ concurrency, ...one }) => ({ ...one, limit: concurrency })), ...sharedCopies];
+  const all = targets.map(({ id, limit }) => ({ destination: id, limit }));
+  if (targets.every(({ eventTypes }) => eventTypes.length === 0)) return () => all;
+  return (eventType) => all.filter((_, index) => matchesType(targets[index]?.eventTypes ?? [], eventType));
 }

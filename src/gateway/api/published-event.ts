@@ -1,6 +1,7 @@
 import type { NewEvent } from "../../custody/port.ts";
 import { sha256Head, sha256Parts } from "../../lib/hash.ts";
 import { markKey, PROVIDER_ID_HEADER } from "../../routes/delivery-id.ts";
+import { chosenByValue, notChosenText } from "../chosen-destination.ts";
 import { missingField } from "../payload.ts";
 import type { PreparedRoute } from "../prepared-route.ts";
 import { readEnvelope, type EnvelopeFault } from "./envelope.ts";
@@ -60,6 +61,10 @@ export function publishedEvent(
   if ("message" in envelope) return invalid(envelope);
   const field = missingField(route.payload, value);
   if (field !== undefined) return { code: "FieldMissing", message: `this route demands the field ${field}`, field };
+  const destination = route.chosen && chosenByValue(route.chosen, value);
+  if (route.chosen && destination === undefined) {
+    return { code: "FieldMissing", message: notChosenText(route.chosen), field: route.chosen.text };
+  }
   const { id, type } = envelope;
   const { idFrom, ...identity } = identityOf(publication, { id, index, bytes });
   const event: NewEvent = {
@@ -70,7 +75,7 @@ export function publishedEvent(
     body: bytes,
     seq: route.entry.seq,
     eventType: type,
-    destinations: route.copies(type),
+    destinations: route.copies(type, destination),
   };
   return { event, idFrom };
 }
