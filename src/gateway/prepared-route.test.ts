@@ -7,7 +7,7 @@ import { destinationEntry, routeEntry } from "./testing.ts";
 
 function copies(part: Partial<RouteEntry>, ...asked: Parameters<ReturnType<typeof prepareRoute>["copies"]>) {
   const entry = routeEntry(part);
-  return prepareRoute(entry, createMetrics(), new ObservationWindows().of(entry)).copies(...asked);
+  return prepareRoute(entry, createMetrics(), new ObservationWindows().of(entry.route)).copies(...asked);
 }
 
 const ACME = { id: "~acme", name: "acme", limit: 3, eventTypes: [] };
