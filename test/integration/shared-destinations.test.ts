@@ -1,0 +1,180 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ulid } from "ulid";
+import { afterEach, describe, expect, test } from "vitest";
+import type { EventView, Inbox, Ledger } from "../../src/custody/port.ts";
+import { RedisStore } from "../../src/custody/redis/store.ts";
+import { startRedis } from "../support/redis.ts";
+import { type Receiver, startReceiver } from "../support/shared/receiver.ts";
+import { GATES, ROUTES, type SharedSettings, STEPS, type Trap } from "../support/shared/settings.ts";
+
+const DESTINATIONS = Object.entries(GATES).map(([destination, { limit }]) => ({ destination, limit }));
+const LIMITS = new Map(DESTINATIONS.map(({ destination, limit }) => [destination, limit]));
+const CHAOS_MS = 16_000;
+
+/** A worker that is started again whenever it is gone, each time with another trap, and set going again now and then when it is stopped. */
+class Mortal {
+  readonly #settings: SharedSettings;
+  readonly #random: () => number;
+  #child: ChildProcess | undefined;
+  #trap: Trap | undefined;
+  #careful = false;
+  deaths = 0;
+  stops = 0;
+
+  constructor(settings: SharedSettings, random: () => number) {
+    this.#settings = settings;
+    this.#random = random;
+  }
+
+  /** Lives and dies until the time is over, then lives on without a trap. */
+  async live(untilMs: number): Promise<void> {
+    while (Date.now() < untilMs) {
+      const gone = this.#start();
+      while (this.#child?.exitCode === null && this.#child.signalCode === null && Date.now() < untilMs) {
+        await Promise.race([gone, sleep(200 + this.#random() * 3_500)]);
+        if (this.#trap?.signal === "SIGSTOP" && this.#child.kill("SIGCONT")) this.stops += 1;
+        // A trap that never closes: the next life has another one.
+        if (this.#random() < 0.25) this.#child.kill("SIGKILL");
+      }
+      await sleep(this.#random() * 400);
+    }
+    this.#careful = true;
+    this.#child?.kill("SIGKILL");
+    void this.#start();
+  }
+
+  end(): void {
+    this.#child?.kill("SIGKILL");
+  }
+
+  #start(): Promise<void> {
+    const step = STEPS[Math.floor(this.#random() * STEPS.length)] ?? "written";
+    const signal = this.#random() < 0.5 ? "SIGKILL" : "SIGSTOP";
+    this.#trap = this.#careful ? undefined : { step, nth: 1 + Math.floor(this.#random() * 25), signal };
+    const settings = { ...this.#settings, ...(this.#trap && { trap: this.#trap }) };
+    const child = fork(new URL("../support/shared/worker-process.ts", import.meta.url), {
+      env: { ...process.env, SHARED: JSON.stringify(settings) },
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
+    });
+    this.#child = child;
+    return new Promise((resolve) => {
+      child.once("exit", () => {
+        if (!this.#careful) this.deaths += 1;
+        resolve();
+      });
+    });
+  }
+}
+
+/** More requests at a time than the limit, none of which is one whose outcome the store calls unknown. */
+function unexplained({ overlaps }: Receiver, views: ReadonlyMap<string, EventView>) {
+  return overlaps.filter(({ destination, running }) => {
+    const isUnknown = running.some(({ event, attempt }) => {
+      const copy = views.get(event)?.copies.find((one) => one.destination === destination);
+      return copy?.attempts.some((one) => one.attempt === attempt && one.action === "unknown");
+    });
+    return !isUnknown;
+  });
+}
+
+function mostWithin(times: readonly number[], ms: number): number {
+  return Math.max(0, ...times.map((from) => times.filter((at) => at >= from && at < from + ms).length));
+}
+
+/** The events whose copies are all delivered, at the latest after `ms`. */
+async function drained(ledger: Ledger, ids: readonly string[], ms: number): Promise<Map<string, EventView>> {
+  const views = new Map<string, EventView>();
+  for (const end = Date.now() + ms; views.size < ids.length && Date.now() < end; await sleep(200)) {
+    for (const id of ids) {
+      if (views.has(id)) continue;
+      const view = await ledger.event(id);
+      if (view?.copies.every(({ state }) => state === "delivered")) views.set(id, view);
+    }
+  }
+  return views;
+}
+
+/** Events of all routes, one after the other, until the time is over; for a while of it the receiver is ill. Returns their ids. */
+async function send(inbox: Inbox, receiver: Receiver, { endsAt, random }: { endsAt: number; random: () => number }) {
+  const ids: string[] = [];
+  for (let now = Date.now(); now < endsAt; now = Date.now()) {
+    const policy = ROUTES[ids.length % ROUTES.length];
+    if (policy === undefined) break;
+    const id = ulid();
+    const event = { id, policy, mark: undefined, headers: {}, body: Buffer.from("{}"), seq: 1 };
+    await inbox.claim({ ...event, destinations: DESTINATIONS });
+    ids.push(id);
+    receiver.ill = now > endsAt - 9_000 && now < endsAt - 6_000;
+    await sleep(40 + random() * 60);
+  }
+  return ids;
+}
+
+describe("destinations that three routes share", () => {
+  const cleanups: (() => unknown)[] = [];
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+  });
+
+  const seed = Number(process.env["DAVIT_TEST_SEED"] ?? 20_261_201);
+
+  /** Three workers that live and die for a while, and then drain. */
+  async function run() {
+    const random = seeded(seed);
+    const redis = await startRedis();
+    cleanups.push(() => redis.stop());
+    const receiver = await startReceiver(LIMITS, random);
+    cleanups.push(() => receiver.close());
+    const scope = { instance: "default", namespace: randomUUID() };
+    const store = new RedisStore({ url: redis.url });
+    await store.start();
+    cleanups.push(() => store.close());
+    const settings: SharedSettings = { redisUrl: redis.url, namespace: scope.namespace, url: receiver.url };
+    const workers = Array.from({ length: 3 }, () => new Mortal(settings, random));
+    cleanups.push(() => {
+      for (const worker of workers) worker.end();
+    });
+    const endsAt = Date.now() + CHAOS_MS;
+    const lives = workers.map((worker) => worker.live(endsAt));
+    const ids = await send(store.inbox(scope), receiver, { endsAt, random });
+    await Promise.all(lives);
+    const ledger = store.ledger(scope);
+    const views = await drained(ledger, ids, 40_000);
+    return { receiver, workers, ids, views, gate: await ledger.gate("~moody") };
+  }
+
+  test("never get more than limit and rate from three workers that are killed and stopped at random steps, and lose nothing", {
+    timeout: 120_000,
+  }, async () => {
+    const { receiver, workers, ids, views, gate } = await run();
+    expect(ids.length - views.size, `events that are not delivered, seed ${seed}`).toBe(0);
+    const sent = ids.flatMap((id) => DESTINATIONS.map(({ destination }) => `${destination} ${id}`));
+    expect(sent.filter((one) => !receiver.taken.has(one))).toEqual([]);
+    expect(unexplained(receiver, views), `seed ${seed}`).toEqual([]);
+    const { rate } = GATES["~paced"]?.gate ?? {};
+    // A stopped worker may write late what it took in time.
+    const most = (rate?.requests ?? 0) + (rate?.burst ?? 0) + 3 * 2;
+    expect(mostWithin(receiver.times.get("~paced") ?? [], 1_000), `seed ${seed}`).toBeLessThanOrEqual(most);
+    expect(gate.state, `seed ${seed}`).toBe("Closed");
+    expect(gate.generation, "it was held or opened, and came back").toBeGreaterThanOrEqual(3);
+    const sum = (of: "deaths" | "stops") => workers.reduce((all, worker) => all + worker[of], 0);
+    expect([sum("deaths") > 3, sum("stops") > 3, (receiver.kinds.get("hanging") ?? 0) > 0], `seed ${seed}`).toEqual([
+      true,
+      true,
+      true,
+    ]);
+  });
+});
+
+/** A small generator (mulberry32), so that a failing run can be repeated. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
