@@ -45,6 +45,11 @@ describe("the smallest route of every provider", () => {
         dedupe: { sources: preset.dedupe, withoutId: preset.withoutId, windowMs: preset.retryWindowMs },
         payload: preset.payload,
       });
+      expect(entry.dedupe.bodyExcept).toEqual(preset.bodyExcept);
+      expect(entry.dedupe.idWithBody).toBe(preset.idWithBody);
+      // What still verifies must still be known, with an id and without.
+      expect(entry.dedupe.windowMs).toBeGreaterThanOrEqual(entry.toleranceMs);
+      expect(entry.dedupe.weakWindowMs).toBeGreaterThanOrEqual(entry.toleranceMs);
       expect(readPublication(JSON.stringify(published(entry)))).toMatchObject({ ok: true });
       // What is only doubtful is said: never that something is missing or superfluous in it.
       const doubtful = ["spec.dedupe.keyFrom", "spec.verification.publicUrl"];

@@ -1,8 +1,8 @@
 import type { Preset } from "./preset.ts";
 
 /**
- * Cloudflare Stream: `time=…,sig1=…` over `time.body`. How old a request may be is left to the receiver; five minutes here. A video is reported once it is
- * ready or has failed.
+ * Cloudflare Stream: `time=…,sig1=…` over `time.body`. How old a request may be is left to the receiver, and whether a repetition is signed anew is not documented: a
+ * day here, within which the id of the video tells it. A video is reported once it is ready or has failed.
  */
 export const cloudflareStream: Preset = {
   name: "cloudflare-stream",
@@ -19,7 +19,7 @@ export const cloudflareStream: Preset = {
     timestamp: { param: "time", unit: "seconds" },
   },
   secrets: { signing: "shared", description: "the secret in the API's answer when the webhook is made or read" },
-  toleranceMs: 300_000,
+  toleranceMs: 86_400_000,
   dedupe: [
     { from: "json", pointer: "/uid", signed: true },
     { from: "json", pointer: "/status/state", signed: true },

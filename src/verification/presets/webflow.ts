@@ -1,6 +1,9 @@
 import type { Preset } from "./preset.ts";
 
-/** Webflow: HMAC-SHA256 over `timestamp:body` with the time in milliseconds, for webhooks made by an OAuth app or through the API. */
+/**
+ * Webflow: HMAC-SHA256 over `timestamp:body` with the time in milliseconds, for webhooks made by an OAuth app or through the API. Webflow advises five minutes,
+ * and does not say that what it repeats for half an hour is signed anew: that long it is taken, and known by its signature.
+ */
 export const webflow: Preset = {
   name: "webflow",
   title: "Webflow",
@@ -18,7 +21,7 @@ export const webflow: Preset = {
     signing: "shared",
     description: "the client secret of the OAuth app, or the secretKey of a webhook made with a site token",
   },
-  toleranceMs: 300_000,
+  toleranceMs: 45 * 60_000,
   dedupe: [],
   withoutId: "Signature",
   retryWindowMs: 3_600_000,

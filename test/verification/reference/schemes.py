@@ -198,7 +198,7 @@ HMAC_SCHEMES = {
     "trello": plain("x-trello-webhook", encoding="base64", algorithm="sha1", content=with_url(False)),
     "zoom-v0": timed("x-zm-signature", "x-zm-request-timestamp", "v0=", "s", 300, b"v0:", b":"),
     "calendly": listed("calendly-webhook-signature", "v1=", time="t=", join=b".", tolerance=180),
-    "cloudflare-stream": listed("webhook-signature", "sig1=", time="time=", join=b"."),
+    "cloudflare-stream": listed("webhook-signature", "sig1=", time="time=", join=b".", tolerance=86400),
     "twitch": timed(
         "twitch-eventsub-message-signature",
         "twitch-eventsub-message-timestamp",
