@@ -48,6 +48,7 @@ export type ResolvedDestination = WebhookRouteDestination & {
     readonly headers: Readonly<Record<string, string>>;
     readonly forwardHeaders: readonly string[];
     readonly signing?: Full<WebhookRouteDelivery["signing"]>;
+    readonly proxy?: string;
   };
 };
 
@@ -207,7 +208,7 @@ function resolveDestination(destination: WebhookRouteDestination, delivery: Webh
 export const OTHERS_DELIVERY: ResolvedDestination["delivery"] = resolveDelivery({}, false);
 
 function resolveDelivery(delivery: WebhookRouteDelivery, own: boolean): ResolvedDestination["delivery"] {
-  const { signing } = delivery;
+  const { signing, proxy } = delivery;
   return {
     timeout: delivery.timeout ?? "15s",
     concurrency: delivery.concurrency ?? (own ? 16 : 1),
@@ -215,6 +216,7 @@ function resolveDelivery(delivery: WebhookRouteDelivery, own: boolean): Resolved
     headers: delivery.headers ?? {},
     forwardHeaders: delivery.forwardHeaders ?? ["Content-Type"],
     ...(signing === undefined ? {} : { signing: { header: signingHeader(signing.scheme), ...signing } }),
+    ...(proxy !== undefined && { proxy }),
   };
 }
 

@@ -16,7 +16,6 @@ export const GAPS: readonly Gap[] = [
   { path: ["spec", "destinationSelector"], remedy: "list destinations with serviceRef or url" },
   { path: ["spec", "destinations", "*", "destinationRef"], remedy: "use url or serviceRef" },
   { path: ["spec", "destinations", "*", "cleanup"], remedy: "use url or serviceRef" },
-  { path: ["spec", "delivery", "proxy"], remedy: "remove it: deliveries go out directly" },
 ];
 
 /** The same for WebhookDestination. */

@@ -38,7 +38,7 @@ export function compileDelivery(
   delivery: ResolvedDestination["delivery"],
   keys: readonly RingKey[],
 ): RouteDelivery & { readonly concurrency: number } {
-  const { timeout, concurrency, retry, headers, forwardHeaders, signing } = delivery;
+  const { timeout, concurrency, retry, headers, forwardHeaders, signing, proxy } = delivery;
   return {
     timeoutMs: parseDuration(timeout),
     concurrency,
@@ -46,6 +46,7 @@ export function compileDelivery(
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
     forwardHeaders: forwardHeaders.map((name) => name.toLowerCase()),
     ...(signing && { signing: compileSigner(signing, keys) }),
+    ...(proxy !== undefined && { proxy }),
   };
 }
 

@@ -45,7 +45,7 @@ describe("compileDestination", () => {
       headers: {},
       forwardHeaders: ["content-type"],
       disableAfter: { consecutiveFailures: 50, failingForMs: 72 * 3_600_000 },
-      gaps: ["timeoutMs", "concurrency", "retry", "signing", "headers", "forwardHeaders"],
+      gaps: ["timeoutMs", "concurrency", "retry", "signing", "headers", "forwardHeaders", "proxy"],
     });
     expect(entryProblem({ ...entryOf(), destinations: [entry] })).toBeUndefined();
   });
@@ -68,7 +68,7 @@ describe("compileDestination", () => {
       signing: { scheme: "Timestamped", header: "x-sig", keys: [{ state: "current", value: "aw==" }] },
       headersFrom: { authorization: "Bearer t" },
       suspended: true,
-      gaps: ["headers", "forwardHeaders"],
+      gaps: ["headers", "forwardHeaders", "proxy"],
     });
     expect(entry.incomplete).toBeUndefined();
   });

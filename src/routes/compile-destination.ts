@@ -100,11 +100,11 @@ function writtenFields(
   };
 }
 
-/** A WebhookDestination has no `headers` and `forwardHeaders` of its own. */
+/** A WebhookDestination has no `headers`, `forwardHeaders` and `proxy` of its own. */
 function gapsOf({ timeout, concurrency, retry, signing }: ResolvedWebhookDestinationSpec): (keyof RouteDelivery)[] {
   const written = { timeoutMs: timeout, concurrency, retry, signing };
   const open = (Object.keys(written) as (keyof typeof written)[]).filter((field) => written[field] === undefined);
-  return [...open, "headers", "forwardHeaders"];
+  return [...open, "headers", "forwardHeaders", "proxy"];
 }
 
 function signingRing(

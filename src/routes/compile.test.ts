@@ -172,6 +172,14 @@ describe("compile", () => {
     });
   });
 
+  test("names the egress proxy of the destinations that have one", () => {
+    const delivery = { proxy: "http://proxy.example.com:3128" };
+    const destinations = [{ name: "partner", url: "https://partner.example.com/" }];
+    const entry = entryOf({ route: routeOf({ destinations, delivery }) });
+    expect(entry.destinations[0]?.proxy).toBe("http://proxy.example.com:3128");
+    expect(entryOf({ route: routeOf({ destinations }) }).destinations[0]).not.toHaveProperty("proxy");
+  });
+
   test("refuses what validation refuses", () => {
     const result = compile(inputOf({ route: routeOf({ verification: { provider: "acme" } }) }));
     expect(result).toMatchObject({ ok: false, problems: [{ path: "spec.verification.provider" }] });

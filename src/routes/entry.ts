@@ -77,7 +77,7 @@ export interface DestinationEntry {
   readonly disableAfter?: { readonly consecutiveFailures: number; readonly failingForMs: number };
   /** Who is told when it fails, is disabled or recovers. */
   readonly notify?: { readonly url?: string; readonly email?: string };
-  /** URL of an egress proxy. */
+  /** URL of an egress proxy, for a target that is no Service. */
   readonly proxy?: string;
   /** `http:` is allowed for its URL. */
   readonly allowInsecureHttp?: boolean;
@@ -104,7 +104,7 @@ export interface DestinationEntry {
 
 /** What a route says of the deliveries to WebhookDestinations, where they leave it open. */
 export interface RouteDelivery
-  extends Pick<DestinationEntry, "timeoutMs" | "retry" | "headers" | "forwardHeaders" | "signing"> {
+  extends Pick<DestinationEntry, "timeoutMs" | "retry" | "headers" | "forwardHeaders" | "signing" | "proxy"> {
   /** Only where the route writes it: of several routes the smallest counts. */
   readonly concurrency?: number;
 }
