@@ -38,7 +38,10 @@ export const MAX_HOLD_MS = 300_000;
  * `Closed`: open for copies. `Held`: the destination or an operator asked for a pause. `Open`: it failed too often in a row. `HalfOpen`: one probe is on its
  * way. `Disabled`: until somebody enables it.
  */
-export type GateState = "Closed" | "Held" | "Open" | "HalfOpen" | "Disabled";
+export type GateState = (typeof GATE_STATES)[number];
+
+/** In the order of the metric `destination_circuit_state`: 0 is `Closed`. */
+export const GATE_STATES = ["Closed", "HalfOpen", "Open", "Held", "Disabled"] as const;
 
 /**
  * What an attempt says about its destination.

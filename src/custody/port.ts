@@ -1,6 +1,6 @@
 import type { Secret } from "../lib/secret.ts";
 import type { ProviderIdMatch, ProviderIdQuery } from "./provider-id.ts";
-import type { GateConfig, GateOutcome, Gates, GateTransition } from "./gate.ts";
+import type { GateConfig, GateOutcome, Gates, GateState, GateTransition } from "./gate.ts";
 
 /**
  * The custody port: what the rest of Davit knows of the store that holds events. `redis/` is its one implementation today;
@@ -329,6 +329,8 @@ export interface Backlog {
   readonly oldestDelayedSeconds: number;
   /** Since a copy was delivered last; absent when none is known to have been. */
   readonly deliveredSecondsAgo?: number;
+  /** Of a destination whose gate ever changed. */
+  readonly gate?: GateState;
 }
 
 /** The operator's side. */

@@ -32,6 +32,23 @@ describe("BacklogMonitor", () => {
     expect(text).toContain('davit_queue_oldest_age_seconds{namespace="shop",route="orders",state="waiting"} 9');
   });
 
+  it("shows what waits for each destination and the state of its gate, of a shared one without a route", async () => {
+    const metrics = createMetrics();
+    const stats = new Map([["~acme%2Feu", backlog({ waiting: 2, delayed: 3, gate: "Disabled" })]]);
+    const monitor = new BacklogMonitor({ ledgerFor: () => ({ stats: async () => stats }), metrics });
+    const entry = route("orders");
+    monitor.update([
+      { ...entry, destinations: [{ id: "~acme%2Feu" }, { id: "0a/own", name: "own" }] } as unknown as RouteEntry,
+    ]);
+    await monitor.look();
+    const text = await metrics.registry.metrics();
+    expect(text).toContain('davit_destination_waiting{namespace="shop",route="",destination="acme/eu"} 5');
+    expect(text).toContain('davit_destination_circuit_state{namespace="shop",route="",destination="acme/eu"} 4');
+    expect(text).toContain('davit_destination_circuit_state{namespace="shop",route="orders",destination="own"} 0');
+    monitor.update([]);
+    expect(await metrics.registry.metrics()).not.toContain("davit_destination_waiting{");
+  });
+
   it("keeps the last figures while the store does not answer", async () => {
     let fails = false;
     const stats = async () => {

@@ -1,3 +1,5 @@
+import { idOfDestination } from "../api/names.ts";
+import { GATE_STATES } from "../custody/gate.ts";
 import type { Backlog, Ledger } from "../custody/port.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { RouteEntry } from "../routes/entry.ts";
@@ -68,8 +70,9 @@ export class BacklogMonitor {
         const sum = stats && add(entry.destinations.flatMap(({ id }) => stats.get(id) ?? []));
         byRoute.set(entry.route, sum ? sum.waiting + sum.active + sum.delayed : this.of(entry.route));
         // Not for a route that went while we asked: its series would stay for ever.
-        if (sum === undefined || !this.#known.has(entry)) continue;
+        if (stats === undefined || sum === undefined || !this.#known.has(entry)) continue;
         if (this.#shows) this.#show(entry, sum);
+        if (this.#shows) this.#showDestinations(entry, stats);
         this.#options.onLook?.(entry, sum);
       }
     }
@@ -101,13 +104,36 @@ export class BacklogMonitor {
     queueOldestAge.set({ namespace, route, state: "delayed" }, sum.oldestDelayedSeconds);
   }
 
-  #forget({ namespace, name: route }: RouteEntry): void {
+  #showDestinations(entry: RouteEntry, stats: ReadonlyMap<string, Backlog>): void {
+    const { destinationWaiting, destinationCircuitState } = this.#options.metrics;
+    for (const { id, labels } of destinationsOf(entry)) {
+      const { waiting = 0, delayed = 0, gate = "Closed" } = stats.get(id) ?? {};
+      destinationWaiting.set(labels, waiting + delayed);
+      destinationCircuitState.set(labels, GATE_STATES.indexOf(gate));
+    }
+  }
+
+  #forget(entry: RouteEntry): void {
+    const { namespace, name: route } = entry;
+    const { destinationWaiting, destinationCircuitState } = this.#options.metrics;
+    for (const { labels } of destinationsOf(entry)) {
+      destinationWaiting.remove(labels);
+      destinationCircuitState.remove(labels);
+    }
     const { queueEvents, queueOldestAge } = this.#options.metrics;
     for (const state of ["waiting", "active", "delayed", "dead"]) {
       queueEvents.remove({ namespace, route, state });
       queueOldestAge.remove({ namespace, route, state });
     }
   }
+}
+
+/** A destination that routes share belongs to none of them: its series have an empty `route`. */
+function destinationsOf({ namespace, name, destinations }: RouteEntry) {
+  return destinations.map(({ id, name: inline }) => {
+    const shared = idOfDestination(id);
+    return { id, labels: { namespace, route: shared === undefined ? name : "", destination: shared ?? inline } };
+  });
 }
 
 function add(all: readonly Backlog[]): Backlog {

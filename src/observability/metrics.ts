@@ -81,6 +81,15 @@ export function createMetrics(registry: Registry = new Registry()) {
       ...ROUTE,
       "destination",
     ]),
+    destinationWaiting: gauge("destination_waiting", "Copies that wait for a destination, ready or until their time", [
+      ...ROUTE,
+      "destination",
+    ]),
+    destinationCircuitState: gauge(
+      "destination_circuit_state",
+      "State of a destination's gate: 0 closed, 1 half open, 2 open, 3 held, 4 disabled",
+      [...ROUTE, "destination"],
+    ),
     secretOverlapRemaining: gauge(
       "secret_overlap_remaining_seconds",
       "Time until the previous key of a route ends",

@@ -258,7 +258,7 @@ function disablingConformance(open: Open): void {
     expect(steps(await one.tell(await one.take(1), { type: "gone" }))).toEqual([["Closed", "Disabled", "Gone"]]);
     const shut = await one.turn([], 9);
     expect([shut.copies.length, shut.reopenMs?.size]).toEqual([0, 0]);
-    expect((await store.ledger.stats([DESTINATION])).get(DESTINATION)?.waiting).toBe(6);
+    expect((await store.ledger.stats([DESTINATION])).get(DESTINATION)).toMatchObject({ waiting: 6, gate: "Disabled" });
     expect(await store.ledger.hold(DESTINATION, Date.now())).toBeUndefined();
   });
 

@@ -10,7 +10,7 @@ import {
   CustodyError,
 } from "../port.ts";
 import type { ProviderIdMatch, ProviderIdQuery } from "../provider-id.ts";
-import type { GateTransition, GateView } from "../gate.ts";
+import { GATE_STATES, type GateTransition, type GateView } from "../gate.ts";
 import type { CustodyClient } from "./connection.ts";
 import { asCustodyError } from "./errors.ts";
 import { RedisGates } from "./gates.ts";
@@ -19,7 +19,7 @@ import { ProviderIds } from "./provider-ids.ts";
 import { parseAttempt, parseCopy, parseMeta } from "./record.ts";
 
 /** Values of one destination in the reply of `stats`. */
-const STATS_FIELDS = 7;
+const STATS_FIELDS = 8;
 
 /** The operator's side on Redis: reads records and indexes, and replays. */
 export class RedisLedger implements Ledger {
@@ -110,17 +110,9 @@ export class RedisLedger implements Ledger {
   async stats(destinations: readonly string[]): Promise<ReadonlyMap<string, Backlog>> {
     const values = (await this.#ask(() => this.#redis.stats(this.#prefix, ...destinations))).map(Number);
     const now = values.at(-1) ?? 0;
-    const ageSeconds = (receivedAt: number) => (receivedAt === 0 ? 0 : Math.max(0, (now - receivedAt) / 1_000));
     return new Map(
       destinations.map((destination, index) => {
-        const [waiting = 0, active = 0, delayed = 0, dead = 0, oldestWaiting = 0, oldestDelayed = 0, delivered = 0] =
-          values.slice(index * STATS_FIELDS, (index + 1) * STATS_FIELDS);
-        const ages = {
-          oldestWaitingSeconds: ageSeconds(oldestWaiting),
-          oldestDelayedSeconds: ageSeconds(oldestDelayed),
-        };
-        const last = delivered === 0 ? {} : { deliveredSecondsAgo: ageSeconds(delivered) };
-        return [destination, { waiting, active, delayed, dead, ...ages, ...last }];
+        return [destination, backlogOf(values.slice(index * STATS_FIELDS, (index + 1) * STATS_FIELDS), now)];
       }),
     );
   }
@@ -163,6 +155,23 @@ export class RedisLedger implements Ledger {
       throw asCustodyError(error);
     }
   }
+}
+
+/** Values of one destination in the reply of `stats`. `now`: Unix ms, as they are. */
+function backlogOf(values: readonly number[], now: number): Backlog {
+  const at = (place: number) => values[place] ?? 0;
+  const ageSeconds = (time: number) => (time === 0 ? 0 : Math.max(0, (now - time) / 1_000));
+  const gate = GATE_STATES[at(7) - 1];
+  return {
+    waiting: at(0),
+    active: at(1),
+    delayed: at(2),
+    dead: at(3),
+    oldestWaitingSeconds: ageSeconds(at(4)),
+    oldestDelayedSeconds: ageSeconds(at(5)),
+    ...(at(6) !== 0 && { deliveredSecondsAgo: ageSeconds(at(6)) }),
+    ...(gate !== undefined && { gate }),
+  };
 }
 
 /** What went wrong, in a word: the error, else the status, else the reason it was given up. */

@@ -1,5 +1,7 @@
 -- stats: the backlog of each destination in ARGV. Returns per destination: waiting, active, delayed, dead, receipt of the oldest
--- waiting and of the oldest delayed, last delivery (Unix ms, 0 when none); the store's time last.
+-- waiting and of the oldest delayed, last delivery (Unix ms, 0 when none), state of the gate as a
+-- place in STATES (0: it never changed); the store's time last.
+local STATES = 'CHOWD'   -- as `GATE_STATES` has them
 local now, out = now_ms(), {}
 for _, d in ipairs(ARGV) do
   local lane, late, due = P .. 'lane:' .. d, P .. 'late:' .. d, P .. 'due:' .. d
@@ -18,7 +20,9 @@ for _, d in ipairs(ARGV) do
   out[n + 4] = call('ZCARD', P .. 'dead:' .. d)
   out[n + 5] = oldest == math.huge and '0' or int(oldest)
   out[n + 6] = meta and int(meta.at) or '0'
-  out[n + 7] = call('HGET', P .. 'gate:' .. d, 'delivered') or '0'
+  local gate = call('HMGET', P .. 'gate:' .. d, 'delivered', 'st')
+  out[n + 7] = gate[1] or '0'
+  out[n + 8] = gate[2] and string.find(STATES, string.sub(gate[2], 1, 1), 1, true) or 0
 end
 out[#out + 1] = int(now)
 return out
