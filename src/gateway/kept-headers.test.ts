@@ -3,9 +3,9 @@ import type { DedupeSource } from "../verification/presets/preset.ts";
 import { compileKeptHeaders, keepsProviderId, keepsSignature, keptHeaders } from "./kept-headers.ts";
 import { destinationEntry, routeEntry } from "./testing.ts";
 
-const keep = (forwardHeaders: readonly string[], headers: Record<string, string | string[]>) => {
+const keep = (forwardHeaders: readonly string[], headers: Record<string, string | string[]>, path = "/push") => {
   const entry = routeEntry({ destinations: [destinationEntry("orders", { forwardHeaders })] });
-  return keptHeaders(compileKeptHeaders(entry, [], ["x-signature"]), headers);
+  return keptHeaders(compileKeptHeaders(entry, [], ["x-signature"]), headers, path);
 };
 
 describe("the signature", () => {
@@ -34,6 +34,20 @@ describe("the headers kept with an event", () => {
       "x-ok": "o",
     };
     expect(keep(["*"], headers)).toEqual({ "x-ok": "o" });
+  });
+
+  it("are not those in which a proxy wrote the URL down, when a token may stand in it", () => {
+    const headers = {
+      referer: "https://hooks.example.com/push?token=hush",
+      "x-original-url": "/push?token=hush",
+      "x-forwarded-uri": "/push",
+      "x-ok": "why?",
+    };
+    const kept = { "x-forwarded-uri": "/push", "x-ok": "why?" };
+    expect(keep(["*"], headers, "/push?token=hush")).toEqual(kept);
+    expect(keep(Object.keys(headers), headers, "/push?token=hush")).toEqual(kept);
+    expect(keep(["*"], headers, "/push?")).toEqual(headers);
+    expect(keep(["*"], headers)).toEqual(headers);
   });
 
   it("are only those that were sent: a name that every object has is not taken from the object", () => {

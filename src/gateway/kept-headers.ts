@@ -50,17 +50,37 @@ export function compileKeptHeaders(
   return { names: [...names].filter((name) => !forbidden.has(name)), forbidden };
 }
 
-/** Picks the headers to keep, lower-case names. A header named by `Connection` is hop-by-hop as well. */
-export function keptHeaders(rules: HeaderRules, headers: IncomingHttpHeaders): Record<string, string> {
+/**
+ * Picks the headers to keep, lower-case names. A header named by `Connection` is hop-by-hop as well. One in which a proxy wrote the request's URL down (X-Original-URL,
+ * Referer …) is left out if there is a query: it may be a token.
+ *
+ * @param path path and query as received
+ */
+export function keptHeaders(rules: HeaderRules, headers: IncomingHttpHeaders, path: string): Record<string, string> {
+  const query = queryIn(path);
   const hopByHop = headers.connection?.toLowerCase() ?? "";
   const kept: Record<string, string> = {};
   for (const name of rules.names === "all" ? Object.keys(headers) : rules.names) {
-    const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
-    if (value === undefined || rules.forbidden.has(name)) continue;
-    if (namedIn(hopByHop, name)) continue;
-    kept[name] = typeof value === "string" ? value : value.join(", ");
+    const text = textOf(headers, name);
+    if (text === undefined || rules.forbidden.has(name)) continue;
+    if (!namedIn(hopByHop, name) && !holds(text, query)) kept[name] = text;
   }
   return kept;
+}
+
+function textOf(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  return typeof value === "object" ? value.join(", ") : value;
+}
+
+function holds(text: string, query: string | undefined): boolean {
+  return query !== undefined && text.includes(query);
+}
+
+/** With its question mark; `undefined` when there is none. */
+function queryIn(path: string): string | undefined {
+  const at = path.indexOf("?");
+  return at === -1 || at === path.length - 1 ? undefined : path.slice(at);
 }
 
 /**

@@ -34,11 +34,11 @@ export function newEvent(
 }
 
 function headersOf(
-  { request, route }: Exchange,
+  { request, route, view }: Exchange,
   { signature }: Accepted,
   identity: Exclude<Identity, { type: "missing" }>,
 ): Record<string, string> {
-  const headers = keptHeaders(route.headers, request.headers);
+  const headers = keptHeaders(route.headers, request.headers, view.path);
   if (route.keepsSignature && signature !== undefined) headers[KEPT_SIGNATURE] = signature;
   if (route.keepsProviderId && identity.type === "mark" && isPlain(identity.id)) {
     headers[PROVIDER_ID_HEADER] = identity.id.slice(0, MAX_KEPT_ID);
