@@ -1,3 +1,4 @@
+import type { Operations } from "../custody/operations.ts";
 import type { Ledger } from "../custody/port.ts";
 import type { Shelves } from "../custody/shelves.ts";
 import { RedisStore } from "../custody/redis/store.ts";
@@ -33,6 +34,7 @@ export interface CustodyAccess {
   readonly routes: readonly DevRoute[];
   /** Of one of {@link namespaces}. */
   ledger(namespace: string): Ledger;
+  operations(namespace: string): Operations;
   shelves(namespace: string): Shelves;
   /** `namespace/name` of a route key, or the key itself. */
   routeName(route: string): string;
@@ -59,6 +61,7 @@ export async function openCustody(values: AccessValues): Promise<CustodyAccess> 
     namespaces: target.namespaces,
     routes: target.routes,
     ledger: (namespace) => store.ledger({ instance: target.instance, namespace }),
+    operations: (namespace) => store.operations({ instance: target.instance, namespace }),
     shelves: (namespace) => store.shelves({ instance: target.instance, namespace }),
     routeName,
     destinationName: (destination) => {

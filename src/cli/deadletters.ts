@@ -1,14 +1,15 @@
-import type { DeadLetter } from "../custody/port.ts";
+import type { DeadLetterEntry, DeadLetterFilter } from "../custody/operations.ts";
 import { type Command, type Io, outputFormat, parse, printJson, wholeNumber } from "./command.ts";
-import { ACCESS_OPTIONS, ACCESS_USAGE, type CustodyAccess, openCustody, routesNamed } from "./custody-access.ts";
+import { ACCESS_OPTIONS, ACCESS_USAGE, type CustodyAccess, openCustody } from "./custody-access.ts";
 import { time } from "./event-story.ts";
+import { LETTER_OPTIONS, LETTER_USAGE, letterPlaces, type Place } from "./operations/filters.ts";
 import { table } from "./table.ts";
 
-const USAGE = `davit deadletters [--route NAME] [--limit N] [-o table|json] [flags]
+const USAGE = `davit deadletters [filters] [--limit N] [-o table|json] [flags]
 
-Lists events that were given up, the oldest death first. davit replay EVENT_ID sends one again.
-
-  --route NAME         of this route only: name, namespace/name, or the 16-digit route key
+Lists events that were given up, the oldest death first. davit replay EVENT_ID sends one again, davit replay with the same filters all of them, and
+davit discard takes them away.
+${LETTER_USAGE}
   --limit N            of each route or namespace; default 100
 ${ACCESS_USAGE}
 `;
@@ -21,15 +22,22 @@ export const command: Command = {
   async run(argv, io) {
     const { values } = parse(argv, {
       ...ACCESS_OPTIONS,
-      route: { type: "string" },
+      ...LETTER_OPTIONS,
       limit: { type: "string", default: "100" },
       output: { type: "string", short: "o" },
     });
     const format = outputFormat(values.output);
-    const limit = wholeNumber("--limit", values.limit, [1, 1_000]);
+    const limit = wholeNumber("--limit", values.limit, [1, 10_000]);
     const access = await openCustody(values);
     try {
-      print(io, access, format, await find(access, values.route, limit));
+      const places = letterPlaces(access, values, Date.now());
+      const letters = await Promise.all(places.map((place) => find(access, place, limit)));
+      print(
+        io,
+        access,
+        format,
+        letters.flat().toSorted((a, b) => a.diedAt - b.diedAt),
+      );
       return 0;
     } finally {
       access.close();
@@ -37,15 +45,23 @@ export const command: Command = {
   },
 };
 
-async function find(access: CustodyAccess, route: string | undefined, limit: number): Promise<readonly DeadLetter[]> {
-  const pages =
-    route === undefined
-      ? access.namespaces.map((namespace) => access.ledger(namespace).deadLetters({ limit }))
-      : routesNamed(access, route).map((one) => access.ledger(one.namespace).deadLetters({ route: one.route, limit }));
-  return (await Promise.all(pages)).flatMap(({ items }) => items).toSorted((a, b) => a.diedAt - b.diedAt);
+async function find(
+  access: CustodyAccess,
+  { namespace, filter }: Place<DeadLetterFilter>,
+  limit: number,
+): Promise<readonly DeadLetterEntry[]> {
+  const found: DeadLetterEntry[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = { ...filter, limit: limit - found.length, ...(cursor !== undefined && { cursor }) };
+    const page = await access.operations(namespace).deadLetters(query);
+    found.push(...page.items);
+    cursor = page.next;
+  } while (cursor !== undefined && found.length < limit);
+  return found;
 }
 
-function print(io: Io, access: CustodyAccess, format: "table" | "json", letters: readonly DeadLetter[]): void {
+function print(io: Io, access: CustodyAccess, format: "table" | "json", letters: readonly DeadLetterEntry[]): void {
   if (format === "json") {
     printJson(
       io,
@@ -57,12 +73,13 @@ function print(io: Io, access: CustodyAccess, format: "table" | "json", letters:
     );
     return;
   }
-  const rows = letters.map(({ eventId, destination, diedAt, failureContext }) => [
+  const rows = letters.map(({ eventId, destination, diedAt, reason, failureContext }) => [
     eventId,
     access.destinationName(destination),
     time(diedAt),
+    reason,
     String(failureContext.attempts),
     failureContext.lastError,
   ]);
-  io.stdout.write(table(["EVENT ID", "DESTINATION", "DIED", "ATTEMPTS", "LAST ERROR"], rows));
+  io.stdout.write(table(["EVENT ID", "DESTINATION", "DIED", "REASON", "ATTEMPTS", "LAST ERROR"], rows));
 }

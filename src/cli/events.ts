@@ -1,32 +1,81 @@
-import type { EventView, Rejection } from "../custody/port.ts";
-import { type Command, type Io, outputFormat, parse, printJson, UsageError, wholeNumber } from "./command.ts";
+import { CursorExpired, type EventFilter } from "../custody/operations.ts";
+import type { CopyState, EventView, Rejection } from "../custody/port.ts";
+import {
+  type Command,
+  CommandError,
+  type Io,
+  outputFormat,
+  parse,
+  printJson,
+  UsageError,
+  wholeNumber,
+} from "./command.ts";
 import { ACCESS_OPTIONS, ACCESS_USAGE, type CustodyAccess, openCustody, routesNamed } from "./custody-access.ts";
 import { stateOf, time } from "./event-story.ts";
+import { owners, timeFlag } from "./operations/filters.ts";
 import { table } from "./table.ts";
 
-const USAGE = `davit events [--route NAME] [--limit N] [--rejected] [-o table|json] [flags]
+const STATES: readonly CopyState[] = [
+  "waiting",
+  "active",
+  "delayed",
+  "shelved",
+  "delivered",
+  "dead",
+  "cancelled",
+  "ignored",
+  "expired",
+  "discarded",
+];
 
-Lists the newest events, or the last refused requests.
+const USAGE = `davit events [filters] [--limit N] [-o table|json] [flags]
+       davit events --route NAME --after SEQUENCE [--type TYPE] [--limit N] [-o table|json] [flags]
+       davit events --rejected [--route NAME] [--limit N] [-o table|json] [flags]
+
+Lists the newest events; with --after those that came after a sequence, the oldest first and without a gap; or the last refused requests.
 
   --route NAME         of this route only: name, namespace/name, or the 16-digit route key
+  --destination NAME   for this destination: its name with --route, ROUTE/NAME, or ~ID of a WebhookDestination with --route
+  --since, --until TIME  received in this time: 2026-01-31, 2026-01-31T12:00:00Z, or 2h (that long ago; units ms, s, m, h, d)
+  --state STATE        with a copy that is ${STATES.slice(0, -1).join(", ")} or ${STATES.at(-1)}
+  --type TYPE          of this event type; invoice.* for all of them
+  --after SEQUENCE     0 for all there were. Exit code 1 when events behind it are no longer kept
   --limit N            of each route; default 20
   --rejected           refused requests instead (the last 100 of a route are known)
 ${ACCESS_USAGE}
 `;
 
-/** `davit events`: the newest events of all routes. */
+const OPTIONS = {
+  ...ACCESS_OPTIONS,
+  route: { type: "string" },
+  destination: { type: "string" },
+  since: { type: "string" },
+  until: { type: "string" },
+  state: { type: "string" },
+  type: { type: "string" },
+  after: { type: "string" },
+  limit: { type: "string", default: "20" },
+  rejected: { type: "boolean", default: false },
+  output: { type: "string", short: "o" },
+} as const;
+
+type Values = ReturnType<typeof parse<typeof OPTIONS>>["values"];
+
+interface Call {
+  readonly values: Values;
+  readonly access: CustodyAccess;
+  readonly io: Io;
+  readonly format: "table" | "json";
+  readonly limit: number;
+}
+
+/** `davit events`: events of all routes by filter, or of one by sequence. */
 export const command: Command = {
   name: "events",
-  summary: "list the newest events, or refused requests",
+  summary: "list events, or refused requests",
   usage: USAGE,
   async run(argv, io) {
-    const { values } = parse(argv, {
-      ...ACCESS_OPTIONS,
-      route: { type: "string" },
-      limit: { type: "string", default: "20" },
-      rejected: { type: "boolean", default: false },
-      output: { type: "string", short: "o" },
-    });
+    const { values } = parse(argv, OPTIONS);
     const format = outputFormat(values.output);
     const limit = wholeNumber("--limit", values.limit, [1, 1_000]);
     if (values["redis-url"] !== undefined && values.route === undefined) {
@@ -34,39 +83,125 @@ export const command: Command = {
     }
     const access = await openCustody(values);
     try {
-      const routes = routesNamed(access, values.route);
-      if (values.rejected) {
-        const all = await Promise.all(routes.map(({ namespace, route }) => access.ledger(namespace).rejections(route)));
-        const newest = all.flatMap((some) => some.toSorted((a, b) => b.at - a.at).slice(0, limit));
-        printRejections(
-          io,
-          access,
-          format,
-          newest.toSorted((a, b) => b.at - a.at),
-        );
-      } else {
-        const all = await Promise.all(
-          routes.map(({ namespace, route }) => access.ledger(namespace).events(route, limit)),
-        );
-        printEvents(
-          io,
-          access,
-          format,
-          all.flat().toSorted((a, b) => b.receivedAt - a.receivedAt),
-        );
-      }
-      return 0;
+      const call = { values, access, io, format, limit };
+      if (values.rejected) return await rejected(call);
+      return values.after === undefined ? await newest(call) : await after(call, values.after);
     } finally {
       access.close();
     }
   },
 };
 
+async function rejected({ values, access, io, format, limit }: Call): Promise<number> {
+  const routes = routesNamed(access, values.route);
+  const all = await Promise.all(routes.map(({ namespace, route }) => access.ledger(namespace).rejections(route)));
+  const some = all.flatMap((of) => of.toSorted((a, b) => b.at - a.at).slice(0, limit));
+  printRejections(
+    io,
+    access,
+    format,
+    some.toSorted((a, b) => b.at - a.at),
+  );
+  return 0;
+}
+
+async function newest({ values, access, io, format, limit }: Call): Promise<number> {
+  const filters = routeFilters(access, values, Date.now());
+  const all = await Promise.all(filters.map(({ namespace, filter }) => find(access, namespace, filter, limit)));
+  printEvents(
+    io,
+    access,
+    format,
+    all.flat().toSorted((a, b) => b.receivedAt - a.receivedAt),
+  );
+  return 0;
+}
+
+async function find(
+  access: CustodyAccess,
+  namespace: string,
+  filter: EventFilter,
+  limit: number,
+): Promise<readonly EventView[]> {
+  const found: EventView[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = { ...filter, limit: limit - found.length, ...(cursor !== undefined && { cursor }) };
+    const page = await access.operations(namespace).events(query);
+    found.push(...page.items);
+    cursor = page.next;
+  } while (cursor !== undefined && found.length < limit);
+  return found;
+}
+
+async function after({ values, access, io, format, limit }: Call, text: string): Promise<number> {
+  const position = wholeNumber("--after", text, [0, Number.MAX_SAFE_INTEGER]);
+  const unfit = (["since", "until", "state"] as const).find((name) => values[name] !== undefined);
+  if (unfit !== undefined) throw new UsageError(`--${unfit} does not go with --after`);
+  const [chosen, ...others] = routeFilters(access, values, Date.now());
+  if (chosen === undefined || others.length > 0) throw new UsageError("--after needs --route with one route");
+  const { namespace, filter } = chosen;
+  const query = { ...filter, after: position, limit };
+  const page = await access.operations(namespace).eventsAfter(query).catch(explainExpired);
+  const { items, next, more } = page;
+  if (format === "json") {
+    printJson(io, { events: items.map((event) => named(access, event)), next, more });
+    return 0;
+  }
+  printEvents(io, access, format, items);
+  io.stderr.write(`${more ? "there is more" : "that is all for now"}: go on with --after ${next}\n`);
+  return 0;
+}
+
+function explainExpired(error: unknown): never {
+  if (!(error instanceof CursorExpired)) throw error;
+  throw new CommandError(
+    `CursorExpired: events after it are no longer kept. All after --after ${error.completeAfter} are; without --after the newest are listed`,
+    { cause: error },
+  );
+}
+
+/** A filter for each route that the flags name. */
+function routeFilters(
+  access: CustodyAccess,
+  values: Values,
+  now: number,
+): readonly { readonly namespace: string; readonly filter: EventFilter }[] {
+  const { route, destination, since, until, state, type: eventType } = values;
+  const filter = {
+    ...(since !== undefined && { from: timeFlag("--since", since, now) }),
+    ...(until !== undefined && { to: timeFlag("--until", until, now) }),
+    ...(state !== undefined && { state: stateFlag(state) }),
+    ...(eventType !== undefined && { eventType }),
+  };
+  if (destination === undefined) {
+    return routesNamed(access, route).map((one) => ({
+      namespace: one.namespace,
+      filter: { route: one.route, ...filter },
+    }));
+  }
+  return owners(access, { route, destination }).map((owner) => {
+    const key = owner.route ?? owner.destination?.split("/")[0] ?? "";
+    if (key.startsWith("~")) throw new UsageError("--destination ~ID needs --route: events are listed by route");
+    return { namespace: owner.namespace, filter: { route: key, destination: owner.destination ?? "", ...filter } };
+  });
+}
+
+function stateFlag(text: string): CopyState {
+  const state = STATES.find((one) => one === text);
+  if (state === undefined) throw new UsageError(`--state: "${text}" is not known; there are ${STATES.join(", ")}`);
+  return state;
+}
+
+function named(access: CustodyAccess, event: EventView): EventView {
+  return { ...event, route: access.routeName(event.route) };
+}
+
 function printEvents(io: Io, access: CustodyAccess, format: "table" | "json", events: readonly EventView[]): void {
   if (format === "json") {
     printJson(
       io,
-      events.map((event) => ({ ...event, route: access.routeName(event.route) })),
+      events.map((event) => named(access, event)),
     );
     return;
   }

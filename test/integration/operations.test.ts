@@ -116,14 +116,14 @@ describe("operations on Redis", () => {
     await worker.start();
     cleanups.push(() => worker.stop());
     const live: string[] = [];
-    let isReplaying = true;
+    const replaying = new AbortController();
     const traffic = (async () => {
-      while (isReplaying) live.push((await store.inbox(scope).claim(newEvent())).id);
+      while (!replaying.signal.aborted) live.push((await store.inbox(scope).claim(newEvent())).id);
     })();
     const from = 1;
     const { replay } = await operations().startReplay({ filter: { route: ROUTE, from }, rate: 400 });
     await until(async () => expect(await operations().replay(replay.id)).toMatchObject({ state: "done" }));
-    isReplaying = false;
+    replaying.abort();
     await traffic;
     await until(() => expect(seen.length).toBeGreaterThanOrEqual(ids.length + live.length));
     expect(seen.toSorted()).toEqual([...ids, ...live].toSorted());
