@@ -71,8 +71,7 @@ export class BacklogMonitor {
         byRoute.set(entry.route, sum ? sum.waiting + sum.active + sum.delayed : this.of(entry.route));
         // Not for a route that went while we asked: its series would stay for ever.
         if (stats === undefined || sum === undefined || !this.#known.has(entry)) continue;
-        if (this.#shows) this.#show(entry, sum);
-        if (this.#shows) this.#showDestinations(entry, stats);
+        if (this.#shows) this.#show(entry, sum, stats);
         this.#options.onLook?.(entry, sum);
       }
     }
@@ -94,7 +93,8 @@ export class BacklogMonitor {
     return all;
   }
 
-  #show(entry: RouteEntry, sum: Backlog): void {
+  #show(entry: RouteEntry, sum: Backlog, stats: ReadonlyMap<string, Backlog>): void {
+    this.#showDestinations(entry, stats);
     const { namespace, name: route } = entry;
     const { queueEvents, queueOldestAge } = this.#options.metrics;
     for (const state of ["waiting", "active", "delayed", "dead"] as const) {
