@@ -3,13 +3,14 @@ import { errorCode } from "../egress/error-code.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../observability/logger.ts";
 import type { Attempt, AttemptResult } from "./attempt.ts";
-import { wantsEventType, type WorkerDestination } from "./destinations.ts";
+import { wantsEventType, type WorkerDestination, type WorkerRoute } from "./destinations.ts";
 import type { Lane, PendingSettle, Running } from "./lane.ts";
 import type { Lanes } from "./lanes.ts";
 import { gateEffect } from "./gate-effect.ts";
-import { attemptLine, errorText, removedLine } from "./narrative.ts";
+import { attemptLine, errorText, noSuchLine, removedLine } from "./narrative.ts";
 import { redact } from "./redact.ts";
 import { decide, type Decision, type FinishedAttempt } from "./retry-policy.ts";
+import { deathOfMissing, judgeShared } from "./shared-destinations.ts";
 
 /** A lease lasts the timeout and this much more, ms (`custody.md` §3). */
 export const LEASE_MARGIN_MS = 5_000;
@@ -47,6 +48,23 @@ export class Attempts {
     if (signal.aborted) return this.#unsent(running, "handedBack");
     if (destination === undefined) return this.#withoutDestination(running);
     if (!lane.takeable) return this.#unsent(running, "handedBack");
+    if (destination.forRoute !== undefined) return this.#startShared(running, destination.forRoute);
+    this.#send(running, destination);
+  }
+
+  /** A copy of a WebhookDestination goes by what that is to its own route. */
+  #startShared(running: Running, forRoute: NonNullable<WorkerDestination["forRoute"]>): void {
+    const judgement = judgeShared(forRoute, running.copy, this.#options.clock.now());
+    if (judgement.type === "send") return this.#send(running, judgement.destination);
+    if (judgement.type === "park") return this.#unsent(running, "parked");
+    const { copy } = running;
+    const record = { attempt: copy.attempt, at: copy.now, action: "expired" } as const;
+    this.#finish({ settle: settleFrame(copy, record, "expired"), running, destination: judgement.destination });
+  }
+
+  #send(running: Running, destination: WorkerDestination): void {
+    const { copy } = running;
+    const { signal } = this.#options;
     if (!wantsEventType(destination.entry.eventTypes, copy.eventType)) return this.#unsent(running, "ignored");
     const context = { signal, beforeWrite: () => this.#mayWrite(running, destination) };
     this.#carryOut(copy, destination, context).then(
@@ -103,15 +121,29 @@ export class Attempts {
    */
   #withoutDestination(running: Running): void {
     const { copy, lane } = running;
-    const route = lane.removedFrom;
-    if (route === undefined || route.seq < copy.seq) return this.#unsent(running, "parked");
+    const { route, reason } = this.#deathOf(running);
+    if (route === undefined || reason === undefined) return this.#unsent(running, "parked");
     const { namespace, name } = route;
+    const line = reason === "NoSuchDestination" ? noSuchLine : removedLine;
     this.#options.logger.info(
       { namespace, route: name, destination: lane.id, event: copy.eventId },
-      removedLine(lane.id, `${namespace}/${name}`),
+      line(lane.id, `${namespace}/${name}`),
     );
-    const record = { attempt: copy.attempt, at: copy.now, action: "dead", reason: "DestinationRemoved" } as const;
+    const record = { attempt: copy.attempt, at: copy.now, action: "dead", reason } as const;
     this.#finish({ settle: settleFrame(copy, record, "dead"), running, destination: undefined, route });
+  }
+
+  #deathOf({ copy, lane }: Running): {
+    readonly route?: WorkerRoute | undefined;
+    readonly reason?: string | undefined;
+  } {
+    const { lanes } = this.#options;
+    if (lane.id.startsWith("~")) {
+      const route = lanes.route(copy.route);
+      return { route, reason: deathOfMissing(copy, route, lanes.isLive) };
+    }
+    const route = lane.removedFrom;
+    return route === undefined || route.seq < copy.seq ? {} : { route, reason: "DestinationRemoved" };
   }
 
   #unsent(running: Running, outcome: "handedBack" | "parked" | "ignored"): void {
@@ -127,9 +159,18 @@ export class Attempts {
   }
 
   #finish(pending: PendingSettle): void {
-    this.#options.lanes.finish(pending);
-    this.#options.onOutcome(pending);
+    const finished = withRoutePolicy(pending);
+    this.#options.lanes.finish(finished);
+    this.#options.onOutcome(finished);
   }
+}
+
+/** What is kept of an event, and how long, is its route's to say, also where several routes share the destination. */
+function withRoutePolicy(pending: PendingSettle): PendingSettle {
+  const { settle, destination, route } = pending;
+  const policy = route?.policy ?? destination?.policy.policy;
+  if (!settle.destination.startsWith("~") || policy === undefined) return pending;
+  return { ...pending, settle: { ...settle, policy } };
 }
 
 /** The fields every line about a copy has. */

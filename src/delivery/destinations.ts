@@ -1,7 +1,6 @@
 import type { DestinationPolicy, RoutePolicy } from "../custody/port.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { DestinationEntry, RouteEntry } from "../routes/entry.ts";
-import { signableUntil } from "./signing.ts";
+import type { DestinationEntry } from "../routes/entry.ts";
 
 /** A destination with what a worker needs of its route. Replaced, never changed: caches hang on its identity. */
 export interface WorkerDestination {
@@ -16,6 +15,8 @@ export interface WorkerDestination {
   /** Unix ms after which its messages cannot be signed as its config demands; see `signableUntil`. */
   readonly signableUntil: number;
   readonly policy: DestinationPolicy;
+  /** Of a WebhookDestination: what it is to the copies of one route, by its key; `undefined` for a route that is not in the config. */
+  readonly forRoute?: (route: string | undefined) => WorkerDestination | undefined;
 }
 
 /** A route in a worker's config, for copies whose destination it has no more. */
@@ -26,12 +27,19 @@ export interface WorkerRoute {
   readonly seq: number;
   readonly suspended: boolean;
   readonly policy: RoutePolicy;
+  /** Each of its events names the WebhookDestination it is for. */
+  readonly isChosenByEvents?: boolean;
 }
 
 /** What a worker goes by: destinations by id, and the routes they are of by route key. Without `routes` an unknown destination is always left alone. */
 export type WorkerConfiguration = ReadonlyMap<string, WorkerDestination> & {
   readonly routes?: ReadonlyMap<string, WorkerRoute>;
+  /** Whether it is known to be what holds now, and not merely remembered. Absent: it never is. */
+  readonly isLive?: () => boolean;
 };
+
+/** ms. */
+const FOR_EVER = 10 * 365 * 86_400_000;
 
 /** Why the copies of a destination are left where they are: nothing may be sent to it now. */
 export type Obstacle = "unknown" | "suspended" | "unsigned";
@@ -54,52 +62,24 @@ export function obstacleOf(
   return "unsigned";
 }
 
-/** Destinations by id with their routes, see {@link WorkerConfiguration}. */
-export class WorkerDestinations extends Map<string, WorkerDestination> {
-  readonly routes = new Map<string, WorkerRoute>();
-}
+/** Stands for the routes of a WebhookDestination that is not in the config: each copy has its own. */
+const ANY_ROUTE: WorkerRoute = {
+  namespace: "",
+  name: "",
+  seq: -1,
+  suspended: false,
+  policy: unknownPolicy("~").policy,
+};
 
-/** All destinations of the given routes by id, for `Worker.update`. */
-export function workerDestinations(routes: Iterable<RouteEntry>): WorkerDestinations {
-  const byId = new WorkerDestinations();
-  for (const route of routes) {
-    const policy = routePolicy(route);
-    const suspended = route.suspend === "Delivery" || route.suspend === "All";
-    const { namespace, name, seq } = route;
-    byId.routes.set(route.route, { namespace, name, seq, suspended, policy });
-    for (const entry of route.destinations) {
-      byId.set(entry.id, {
-        entry,
-        namespace,
-        routeName: name,
-        seq,
-        suspended,
-        signableUntil: signableUntil(entry.signing),
-        policy: {
-          destination: entry.id,
-          policy,
-          limit: entry.concurrency,
-          timeoutMs: entry.timeoutMs,
-          maxAgeMs: entry.retry.maxAgeMs,
-        },
-      });
-    }
-  }
-  return byId;
-}
-
-/** The route of an inline destination, `<route key>/<name>`, as far as it is known. */
+/**
+ * The route of a destination that is not in the config, as far as it is known: of an inline one, `<route key>/<name>`, the one that had it; of a
+ * WebhookDestination a stand-in, once the config is live.
+ */
 export function routeOf(configuration: WorkerConfiguration, destination: string): WorkerRoute | undefined {
+  if (destination.startsWith("~") && configuration.isLive?.() === true) return ANY_ROUTE;
   const slash = destination.indexOf("/");
   return destination.startsWith("~") || slash < 0 ? undefined : configuration.routes?.get(destination.slice(0, slash));
 }
-
-function routePolicy(route: RouteEntry): RoutePolicy {
-  const { windowMs, earlierWindows } = route.dedupe;
-  return { route: route.route, windowMs, earlierWindows, retention: route.retention };
-}
-
-const FOR_EVER = 10 * 365 * 86_400_000;
 
 /** Copies of a removed destination are made dead letters so many at a time. */
 const REMOVED_LIMIT = 16;

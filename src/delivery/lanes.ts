@@ -1,5 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
-import { routeOf, type WorkerConfiguration } from "./destinations.ts";
+import { routeOf, type WorkerConfiguration, type WorkerRoute } from "./destinations.ts";
 import { Lane, type PendingSettle, type Running } from "./lane.ts";
 
 /** All lanes of a worker, and what is to be done with them in the next turn. Sets keep their order, so whoever was served goes to the end. */
@@ -55,6 +55,16 @@ export class Lanes {
 
   #configure(lane: Lane): void {
     lane.configure(this.#destinations.get(lane.id), routeOf(this.#destinations, lane.id));
+  }
+
+  /** A route in the config, by its key. */
+  route(key: string | undefined): WorkerRoute | undefined {
+    return this.#destinations.routes?.get(key ?? "");
+  }
+
+  /** See `WorkerConfiguration.isLive`. */
+  get isLive(): boolean {
+    return this.#destinations.isLive?.() === true;
   }
 
   start(running: Running): void {

@@ -1,3 +1,4 @@
+import type { RoutePolicy } from "../custody/port.ts";
 import type { RedisStore } from "../custody/redis/store.ts";
 import type { Logger } from "../observability/logger.ts";
 import type { Metrics } from "../observability/metrics.ts";
@@ -34,7 +35,7 @@ export class NamespaceWorker {
     const operations = new OperationMetrics(metrics, () => this.#destinations);
     const outbox = store.outbox(scope, {
       onOperated: (operated) => operations.count(operated),
-      policies: () => [...this.#destinations.values()].map(({ policy }) => policy.policy),
+      policies: () => routePolicies(this.#destinations),
       ...(dedicatedRoute !== undefined && { dedicatedRoute }),
       ...(owns && { owns: (destination) => owns(destination, this.#destinations) }),
     });
@@ -63,4 +64,11 @@ export class NamespaceWorker {
   stop(): Promise<void> {
     return this.#worker.stop();
   }
+}
+
+/** What the routes of the config say of keeping their events. */
+function routePolicies(destinations: WorkerConfiguration): RoutePolicy[] {
+  const { routes } = destinations;
+  if (routes) return [...routes.values()].map(({ policy }) => policy);
+  return [...destinations.values()].map(({ policy }) => policy.policy);
 }

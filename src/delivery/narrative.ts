@@ -82,6 +82,11 @@ export function gateLine({ destination, from, to, at, until, reason, consecutive
   return `destination ${destination} is ${to}${span} (was ${from}): ${GATE_REASONS[reason]}${failures}`;
 }
 
+/** A copy for an id that no WebhookDestination has. */
+export function noSuchLine(destination: string, route: string): string {
+  return `route ${route} sent an event to ${destination}, and no WebhookDestination has that id; dead letter: NoSuchDestination, to be replayed once one has it`;
+}
+
 /** The worker stops, and the store has not taken what it had to say. */
 export function storeLostLine(outcomes: number): string {
   return `stopping without the store, which has not confirmed for too long: ${count(outcomes, "outcome")} unsaid; leases run out by themselves, and those copies are then sent again`;

@@ -1,4 +1,4 @@
-import { workerDestinations } from "../delivery/destinations.ts";
+import { workerDestinations } from "../delivery/worker-destinations.ts";
 import { NamespaceWorker } from "../delivery/namespace-worker.ts";
 import { RedisStore } from "../custody/redis/store.ts";
 import { createLogger, type Logger } from "../observability/logger.ts";

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { ROUTE, newEvent, routePolicy } from "../../src/custody/conformance/fixtures.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
 import type { Attempt } from "../../src/delivery/attempt.ts";
-import { WorkerDestinations } from "../../src/delivery/destinations.ts";
+import { WorkerDestinations } from "../../src/delivery/worker-destinations.ts";
 import { Worker } from "../../src/delivery/worker.ts";
 import { createMetrics, type Metrics } from "../../src/observability/metrics.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { newEvent } from "../../src/custody/conformance/fixtures.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
-import { workerDestinations } from "../../src/delivery/destinations.ts";
+import { workerDestinations } from "../../src/delivery/worker-destinations.ts";
 import { createHttpAttempt } from "../../src/delivery/http-attempt.ts";
 import { Worker } from "../../src/delivery/worker.ts";
 import { loopbackSender } from "../support/loopback-sender.ts";

@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
 import type { Ledger } from "../../custody/port.ts";
 import type { RedisStore } from "../../custody/redis/store.ts";
-import { workerDestinations } from "../../delivery/destinations.ts";
+import { workerDestinations } from "../../delivery/worker-destinations.ts";
 import { createHttpAttempt } from "../../delivery/http-attempt.ts";
 import { NamespaceWorker } from "../../delivery/namespace-worker.ts";
 import { EgressGuard } from "../../egress/guard.ts";

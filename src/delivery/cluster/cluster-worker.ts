@@ -13,7 +13,7 @@ import type { Metrics } from "../../observability/metrics.ts";
 import { recordStoreHealth } from "../../observability/store-health.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
 import type { Attempt } from "../attempt.ts";
-import { workerDestinations } from "../destinations.ts";
+import { workerDestinations } from "../worker-destinations.ts";
 import { NamespaceWorker } from "../namespace-worker.ts";
 import { type Ownership, ownershipOf, ownsOf, type WorkerPlace } from "./config-parts.ts";
 import { ConfigSource } from "./config-source.ts";

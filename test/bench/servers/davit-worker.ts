@@ -1,6 +1,6 @@
 // Davit's worker with gate, attempt log, signing, logs and metrics, as `davit worker` composes it. It starts when asked.
 import { RedisStore } from "../../../src/custody/redis/store.ts";
-import { workerDestinations } from "../../../src/delivery/destinations.ts";
+import { workerDestinations } from "../../../src/delivery/worker-destinations.ts";
 import { createHttpAttempt } from "../../../src/delivery/http-attempt.ts";
 import { Worker } from "../../../src/delivery/worker.ts";
 import { loopbackSender } from "../../support/loopback-sender.ts";

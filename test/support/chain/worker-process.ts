@@ -2,7 +2,7 @@
 import type { Outbox, Settle, TurnRequest } from "../../../src/custody/port.ts";
 import { RedisStore } from "../../../src/custody/redis/store.ts";
 import type { Attempt } from "../../../src/delivery/attempt.ts";
-import { workerDestinations } from "../../../src/delivery/destinations.ts";
+import { workerDestinations } from "../../../src/delivery/worker-destinations.ts";
 import { createHttpAttempt } from "../../../src/delivery/http-attempt.ts";
 import { Worker } from "../../../src/delivery/worker.ts";
 import { loopbackSender } from "../loopback-sender.ts";
