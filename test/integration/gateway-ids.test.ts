@@ -101,6 +101,28 @@ describe("a signature that does not cover the body", () => {
   });
 });
 
+describe("a body that is nested deeply, with an id that a double rounds", () => {
+  const deep = (id: string) => `{"id":${id},"x":${"[".repeat(60_000)}${"]".repeat(60_000)}}`;
+  const stripe = (body: string, secret: string) => {
+    const timestamp = Math.floor(Date.now() / 1_000);
+    const v1 = hmac("sha256", secret, `${timestamp}.${body}`).digest("hex");
+    return { body, headers: { ...json, "stripe-signature": `t=${timestamp},v1=${v1}` } };
+  };
+
+  test("is accepted when it is signed, under its exact id, and refused with a trace when it is not", async () => {
+    await serve("stripe");
+    const ids = ["9007199254740992", "9007199254740993", "1.5"];
+    for (const id of ids) expect((await sendTo(running, stripe(deep(id), SECRET))).status).toBe(200);
+    expect(replayed(await sendTo(running, stripe(deep(ids[1] ?? ""), SECRET)))).toBe(true);
+    expect(await running.ledger.events(ROUTE, 10)).toHaveLength(3);
+    expect((await sendTo(running, stripe(deep("1.5"), "wrong"))).status).toBe(401);
+    await expect
+      .poll(() => running.ledger.rejections(ROUTE))
+      .toMatchObject([{ reason: "SignatureMismatch", bodyBytes: deep("1.5").length }]);
+    expect(running.log()).not.toContain("could not be handled");
+  });
+});
+
 describe("an event is found by its provider's id", () => {
   test("which is signed: by its mark, with its repetitions", async () => {
     await serve("stripe");
