@@ -15,6 +15,9 @@ import {
 } from "../../src/custody/conformance/fixtures.ts";
 import { connect } from "../../src/custody/redis/connection.ts";
 import { Janitor, type OperatedCopies } from "../../src/custody/redis/janitor.ts";
+import { LogWalker } from "../../src/custody/redis/log-walker.ts";
+import { sequencePage } from "../../src/custody/redis/sequence-pages.ts";
+import { CursorExpired } from "../../src/custody/operations.ts";
 import { tagOf } from "../../src/custody/redis/keys.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
 import { NamespaceWorker } from "../../src/delivery/namespace-worker.ts";
@@ -62,7 +65,9 @@ describe("operations on Redis", () => {
     }
   }
   async function dead(count: number): Promise<string[]> {
-    await Promise.all(Array.from({ length: count }, () => store.inbox(scope).claim(newEvent())));
+    for (let left = count; left > 0; left -= 500) {
+      await Promise.all(Array.from({ length: Math.min(left, 500) }, () => store.inbox(scope).claim(newEvent())));
+    }
     return drain("dead");
   }
   async function janitorProcess(): Promise<ChildProcess> {
@@ -138,12 +143,60 @@ describe("operations on Redis", () => {
     const filter = { from: 1, to: Date.now() + 60_000 };
     const { replay } = await operations().startReplay({ filter, rate: 5_000 });
     expect(replay.total).toBe(10_000);
+    const none = await operations().deadLetters({ reason: "none", limit: 10 });
+    expect(none.items, "a page looks at so many and no more").toEqual([]);
+    expect(none.next).toBeDefined();
     const client = connect(redis.url, { enableOfflineQueue: true });
     cleanups.push(() => client.disconnect());
     await new Janitor(client, tagOf(scope), { policies: () => [] }).advanceReplays();
     expect(await operations().replay(replay.id)).toMatchObject({ state: "done", replayed: 10_000 });
     expect(await operations().countDeadLetters({})).toBe(0);
   }, 60_000);
+
+  test("one process advances replays at a time", async () => {
+    await dead(60);
+    const { replay } = await operations().startReplay({ filter: {}, rate: 100 });
+    const client = connect(redis.url, { enableOfflineQueue: true });
+    cleanups.push(() => client.disconnect());
+    const [first, second] = ["", ""].map(() => new Janitor(client, tagOf(scope), { policies: () => [] }));
+    const advancing = first?.advanceReplays();
+    await second?.advanceReplays();
+    expect(await operations().replay(replay.id), "the second gave up at once").toMatchObject({ state: "running" });
+    await advancing;
+    expect(await operations().replay(replay.id)).toMatchObject({ state: "done", replayed: 60 });
+  });
+
+  test("a page whose records retention removes while it is read is no silent gap", async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 3; i++) ids.push((await store.inbox(scope).claim(newEvent())).id);
+    await drain("delivered");
+    const { items } = await operations().eventsAfter({ route: ROUTE, limit: 10 });
+    const after = (items[0]?.sequence ?? 0) - 1;
+    const client = connect(redis.url, { enableOfflineQueue: true });
+    cleanups.push(() => client.disconnect());
+    const few = routePolicy({ retention: { ...routePolicy().retention, maxEvents: 1 } });
+    const read = async (id: string) => {
+      // Between the two steps of a page: two events come in, and the oldest go.
+      await store.inbox(scope).claim(newEvent({ policy: few }));
+      return store.ledger(scope).event(id);
+    };
+    const walker = new LogWalker(client, `${tagOf(scope)}:`);
+    await expect(sequencePage(walker, read, { route: ROUTE, after, limit: 10 })).rejects.toThrow(CursorExpired);
+  });
+
+  test("an event that only a newer Davit may read is counted in a page, and left alone", async () => {
+    const { id } = await store.inbox(scope).claim(newEvent());
+    const other = await store.inbox(scope).claim(newEvent());
+    const client = connect(redis.url, { enableOfflineQueue: true });
+    cleanups.push(() => client.disconnect());
+    const key = `${tagOf(scope)}:e:${id}`;
+    const newer = (await client.hget(key, "m"))?.replace(/^1 1 /, "9 9 ") ?? "";
+    await client.hset(key, "m", newer);
+    const page = await operations().eventsAfter({ route: ROUTE, limit: 10 });
+    expect(page).toMatchObject({ items: [{ id: other.id }], unreadable: 1, more: false });
+    expect(await operations().cancel({ filter: { route: ROUTE } })).toMatchObject({ copies: 1 });
+    expect(await client.hget(key, "m")).toBe(newer);
+  });
 
   test("a discarded dead letter is removed for good when its 24 h are over, and counted", async () => {
     const event = newEvent({ mark: mark("m") });

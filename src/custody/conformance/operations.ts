@@ -7,6 +7,7 @@ import {
   type Open,
   DESTINATION,
   ROUTE,
+  SHORT_LEASE_TIMEOUT_MS,
   destinationPolicy,
   mark,
   newEvent,
@@ -161,6 +162,30 @@ export function listsConformance(open: Open): void {
   });
 }
 
+/** Pages of dead letters that died in one turn, at the same time. */
+export function deadLetterPagesConformance(open: Open): void {
+  const withStore = storeTest(open);
+
+  withStore("lists those of one moment page by page, also when the last one seen was replayed", async (store) => {
+    for (let i = 0; i < 7; i++) await store.inbox.claim(newEvent());
+    const worker = await store.outbox([]);
+    const copies = await take(worker);
+    await settle(
+      worker,
+      copies.map((copy) => settlement(copy, "dead")),
+    );
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await store.operations.deadLetters({ limit: 2, ...(cursor !== undefined && { cursor }) });
+      seen.push(...page.items.map(({ eventId }) => eventId));
+      cursor = page.next;
+      await store.ledger.replay(seen.at(-1) ?? "");
+    } while (cursor !== undefined);
+    expect(seen.toSorted()).toEqual(copies.map(({ eventId }) => eventId).toSorted());
+  });
+}
+
 /** Discard and cancel. */
 export function discardConformance(open: Open): void {
   const withStore = storeTest(open);
@@ -240,6 +265,21 @@ export function discardConformance(open: Open): void {
     expect(await store.operations.cancel({ filter: { route: ROUTE } })).toEqual({ copies: 0, active: 1 });
     if (copy !== undefined) expect(await settle(worker, [settlement(copy, "delivered")])).toEqual([]);
     expect(await stateOf(store, id)).toEqual(["delivered"]);
+  });
+
+  withStore("refuses the late outcome of a lost worker for a copy that was cancelled since", async (store) => {
+    const { id } = await store.inbox.claim(newEvent());
+    const worker = await store.outbox([]);
+    const short = destinationPolicy({ timeoutMs: SHORT_LEASE_TIMEOUT_MS });
+    const [copy] = await take(worker, short);
+    if (copy === undefined) throw new Error("nothing was taken");
+    await sleep(150);
+    await take(worker, short, 0);
+    await sleep(2_100);
+    await take(worker, short, 0);
+    expect(await store.operations.cancel({ eventId: id })).toEqual({ copies: 1, active: 0 });
+    expect(await settle(worker, [settlement(copy, "delivered")])).toEqual([0]);
+    expect(await stateOf(store, id)).toEqual(["cancelled"]);
   });
 
   withStore("cancels by destination, type and time only what was there at the first call", async (store) => {

@@ -8,7 +8,7 @@ import { deadLettersConformance } from "./dead-letters.ts";
 import { retentionConformance } from "./retention.ts";
 import { ticketsConformance } from "./tickets.ts";
 import { statsConformance } from "./stats.ts";
-import { discardConformance, listsConformance } from "./operations.ts";
+import { deadLetterPagesConformance, discardConformance, listsConformance } from "./operations.ts";
 import { replaysConformance } from "./replays.ts";
 import { shelvesConformance } from "./shelves.ts";
 import { gatesConformance } from "./gates.ts";
@@ -48,6 +48,7 @@ export function custodyConformance(open: Open): void {
   });
   describe("lists", () => {
     listsConformance(open);
+    deadLetterPagesConformance(open);
   });
   describe("replays", () => {
     replaysConformance(open);
