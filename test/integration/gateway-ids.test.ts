@@ -112,7 +112,7 @@ describe("a body that is nested deeply, with an id that a double rounds", () => 
   test("is accepted when it is signed, under its exact id, and refused with a trace when it is not", async () => {
     await serve("stripe");
     const ids = ["9007199254740992", "9007199254740993", "1.5"];
-    for (const id of ids) expect((await sendTo(running, stripe(deep(id), SECRET))).status).toBe(200);
+    for (const id of ids) expect((await sendTo(running, stripe(deep(id), SECRET))).status).toBe(route.response.status);
     expect(replayed(await sendTo(running, stripe(deep(ids[1] ?? ""), SECRET)))).toBe(true);
     expect(await running.ledger.events(ROUTE, 10)).toHaveLength(3);
     expect((await sendTo(running, stripe(deep("1.5"), "wrong"))).status).toBe(401);
