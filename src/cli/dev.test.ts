@@ -6,14 +6,38 @@ const FILE = ["-f", "manifests"];
 
 describe("devOptions", () => {
   it("takes the ports and the directory people expect", () => {
-    expect(devOptions(FILE)).toMatchObject({ port: 8080, adminPort: 9090, dataDir: ".davit", demonstration: false });
+    expect(devOptions(FILE)).toMatchObject({
+      port: 8080,
+      adminPort: 9090,
+      apiPort: 8081,
+      dataDir: ".davit",
+      demonstration: false,
+    });
   });
 
   it("takes free ports and a temporary directory for --once, so that it disturbs nothing", () => {
     const options = devOptions([...FILE, "--once"]);
-    expect(options).toMatchObject({ port: 0, adminPort: 0, dataDir: undefined, demonstration: true, once: true });
-    const given = devOptions([...FILE, "--once", "--port", "81", "--admin-port", "82", "--data-dir", "d"]);
-    expect(given).toMatchObject({ port: 81, adminPort: 82, dataDir: "d" });
+    expect(options).toMatchObject({
+      port: 0,
+      adminPort: 0,
+      apiPort: 0,
+      dataDir: undefined,
+      demonstration: true,
+      once: true,
+    });
+    const given = devOptions([
+      ...FILE,
+      "--once",
+      "--port",
+      "81",
+      "--admin-port",
+      "82",
+      "--api-port",
+      "83",
+      "--data-dir",
+      "d",
+    ]);
+    expect(given).toMatchObject({ port: 81, adminPort: 82, apiPort: 83, dataDir: "d" });
   });
 
   it("holds places as long as a cluster, or as told", () => {

@@ -1,5 +1,7 @@
 import { ROLLBACK_LINE } from "../custody/redis/incarnation.ts";
 import { RedisStore, type RedisStoreOptions } from "../custody/redis/store.ts";
+import type { PublishAccess } from "../gateway/api/access.ts";
+import { type ApiServer, createApiServer } from "../gateway/api/server.ts";
 import { BacklogMonitor } from "../gateway/backlog.ts";
 import { routeTable } from "../gateway/route-table.ts";
 import { createGateway, type Gateway, type GatewayOptions } from "../gateway/server.ts";
@@ -42,18 +44,22 @@ export interface EdgeOptions
   readonly logger: Logger;
   /** See `BacklogMonitorOptions`. */
   readonly showsBacklog?: () => boolean;
+  /** Who may publish events through the API listener. Absent: there is no such listener. */
+  readonly access?: PublishAccess | undefined;
 }
 
 /** The gateway over a store: match table, limits by backlog, HTTP server. Its routes come from manifests in files or from the API server. */
 export class Edge {
   readonly gateway: Gateway;
+  /** Events from inside. */
+  readonly api: ApiServer | undefined;
   readonly #options: EdgeOptions;
   readonly #table: MatchTable;
   readonly #backlog: BacklogMonitor;
   #gauges: NodeJS.Timeout | undefined;
 
   constructor(options: EdgeOptions) {
-    const { store, instance, metrics, logger, trustedProxies, pods, ready, egress, showsBacklog } = options;
+    const { store, instance, metrics, logger, trustedProxies, pods, ready, egress, showsBacklog, access } = options;
     this.#options = options;
     this.#table = new MatchTable(options);
     this.#backlog = new BacklogMonitor({
@@ -61,19 +67,24 @@ export class Edge {
       metrics,
       ...(showsBacklog && { shows: showsBacklog }),
     });
-    this.gateway = createGateway({
-      table: routeTable(this.#table, systemClock),
-      inboxFor: (namespace) => store.inbox({ instance, namespace }),
-      health: () => store.health(),
+    const shared = {
+      inboxFor: (namespace: string) => store.inbox({ instance, namespace }),
       clock: systemClock,
       metrics,
       logger,
+    };
+    this.gateway = createGateway({
+      ...shared,
+      table: routeTable(this.#table, systemClock),
+      health: () => store.health(),
       backlog: (route) => this.#backlog.of(route),
       ...(trustedProxies && { trustedProxies }),
       ...(pods && { pods }),
       ...(ready && { ready }),
       ...(egress && { egress }),
     });
+    this.api =
+      access && createApiServer({ ...shared, access, door: this.gateway.inside, ready: () => ready?.().ok ?? true });
   }
 
   /** Looks at backlogs and gauges from now on. Listening is the caller's, as are the store's start and end. */
@@ -101,9 +112,15 @@ export class Edge {
     this.#backlog.update(entries);
   }
 
+  /** Not ready any more; requests are still taken, and their connections closed. */
+  drain(): void {
+    this.gateway.drain();
+    this.api?.drain();
+  }
+
   /** Finishes what is in flight, at most `graceMs`. */
   async stop(graceMs: number): Promise<void> {
-    await this.gateway.close(graceMs);
+    await Promise.all([this.gateway.close(graceMs), this.api?.close(graceMs)]);
     this.#backlog.stop();
     clearInterval(this.#gauges);
   }

@@ -5,9 +5,11 @@ import type { Config } from "../config/schema.ts";
 import { RightsCheck } from "../custody/redis/rights-check.ts";
 import type { RedisStore } from "../custody/redis/store.ts";
 import { EgressGuard } from "../egress/guard.ts";
+import { ClusterAccess } from "../gateway/api/access.ts";
 import { RouteSource } from "../gateway/source/route-source.ts";
 import { ServingLease } from "../gateway/source/serving-lease.ts";
 import { ServingPods } from "../gateway/source/serving-pods.ts";
+import { AccessReviews } from "../kube/access-review.ts";
 import { KubeClient } from "../kube/client.ts";
 import { inClusterAuth } from "../kube/in-cluster.ts";
 import { KubeTransport } from "../kube/transport.ts";
@@ -64,6 +66,7 @@ async function startGateway(config: Config): Promise<() => Promise<void>> {
     egress: new EgressGuard({ allow: config.gateway.egress.allow }),
     pods: () => pods.count,
     showsBacklog: () => pods.tellsBacklog,
+    access: accessOf(transport, config.gateway.api),
     ready: () => both(source.readiness(), rights.problem),
   });
   const source: RouteSource = sourceOf(transport, edge, surroundings, () => lease?.changed());
@@ -77,7 +80,8 @@ async function startGateway(config: Config): Promise<() => Promise<void>> {
   edge.start();
   void pods.run(ending.signal);
   await listenOn(edge, admin, config.gateway);
-  logger.info({ port: portOf(edge.gateway.server), adminPort: portOf(admin) }, "gateway listens");
+  const apiPort = edge.api && portOf(edge.api.server);
+  logger.info({ port: portOf(edge.gateway.server), adminPort: portOf(admin), apiPort }, "gateway listens");
   return async () => {
     await drain(edge, surroundings);
     ending.abort();
@@ -88,6 +92,10 @@ async function startGateway(config: Config): Promise<() => Promise<void>> {
     store.close();
     closeNow(admin);
   };
+}
+
+function accessOf(transport: KubeTransport, { port, audience }: Config["gateway"]["api"]): ClusterAccess | undefined {
+  return port === undefined ? undefined : new ClusterAccess(new AccessReviews({ transport, audience }));
 }
 
 function checkRights(store: RedisStore, { config, logger }: Surroundings): RightsCheck {
@@ -150,8 +158,10 @@ function leaseOf(
 }
 
 async function listenOn(edge: Edge, admin: Parameters<typeof listen>[0], gateway: Config["gateway"]): Promise<void> {
-  const { address, port, adminPort } = gateway;
+  const { address, port, adminPort, api } = gateway;
   await listen(admin, { port: adminPort, address, remedy: "set gateway.adminPort to another" });
+  if (edge.api)
+    await listen(edge.api.server, { port: api.port ?? 0, address, remedy: "set gateway.api.port to another" });
   await listen(edge.gateway.server, { port, address, remedy: "set gateway.port to another" });
 }
 
@@ -159,7 +169,7 @@ async function listenOn(edge: Edge, admin: Parameters<typeof listen>[0], gateway
 async function drain(edge: Edge, { config, logger }: Surroundings): Promise<void> {
   const { shutdownDelayMs, shutdownGraceMs } = config.gateway;
   logger.info({ shutdownDelayMs }, "stopping: not ready any more, serving on until load balancers have noticed");
-  edge.gateway.drain();
+  edge.drain();
   await sleep(shutdownDelayMs);
   logger.info({ shutdownGraceMs }, "stopping: no new connections, finishing what is in flight");
   await edge.stop(shutdownGraceMs);

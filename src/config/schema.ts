@@ -95,8 +95,23 @@ const host = z
 
 const gateway = z.strictObject({
   port: port().default(8080).describe("Port of the public listener."),
-  address: z.string().default("0.0.0.0").describe("Address of both listeners."),
+  address: z.string().default("0.0.0.0").describe("Address of all listeners."),
   adminPort: port().default(9090).describe("Port of /metrics, /livez and /readyz."),
+  api: z
+    .strictObject({
+      port: port()
+        .optional()
+        .describe(
+          "Port of the API listener, where programs inside the cluster publish events; never expose it. Default: there is none.",
+        ),
+      audience: z
+        .string()
+        .min(1)
+        .max(253)
+        .default("davit")
+        .describe("Audience that the service account tokens of its callers must be made for."),
+    })
+    .prefault({}),
   cacheDir: z
     .string()
     .optional()

@@ -34,6 +34,7 @@ const NOT_FROM_VALUES: Readonly<Record<string, string>> = {
   "gateway.port": "the port of the Service",
   "gateway.address": "all addresses of the Pod",
   "gateway.adminPort": "the port of the probes",
+  "gateway.api.port": "the port of the Service",
   "gateway.cacheDir": "where the volume is mounted",
   "gateway.podName": "from the Pod",
   "gateway.podUid": "from the Pod",

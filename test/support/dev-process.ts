@@ -71,7 +71,18 @@ export class Workspace {
 
   /** Starts `davit dev` over the manifests on free ports, and waits until it says where to post. */
   async dev(options: { readonly detached?: boolean; readonly args?: readonly string[] } = {}): Promise<Dev> {
-    const flags = ["-f", this.manifests, "--data-dir", this.data, "--port", "0", "--admin-port", "0"];
+    const flags = [
+      "-f",
+      this.manifests,
+      "--data-dir",
+      this.data,
+      "--port",
+      "0",
+      "--admin-port",
+      "0",
+      "--api-port",
+      "0",
+    ];
     const program = startDavit(["dev", ...flags, ...(options.args ?? [])], options.detached);
     await waitFor("davit dev to say where to post", () => {
       if (program.child.exitCode !== null) throw new Error(`davit dev ended: ${program.stderr()}`);

@@ -46,6 +46,11 @@ workers:
 {{ include "davit.config.common" . }}
 gateway:
   cacheDir: /var/cache/davit
+  {{- if .Values.gateway.api.enabled }}
+  api:
+    port: 8081
+    audience: {{ .Values.gateway.api.audience | quote }}
+  {{- end }}
   shutdownDelayMs: {{ .Values.gateway.shutdownDelayMs | int64 }}
   shutdownGraceMs: {{ .Values.gateway.shutdownGraceMs | int64 }}
   trustedProxies: {{ .Values.gateway.trustedProxies | toJson }}

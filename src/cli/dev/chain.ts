@@ -6,7 +6,9 @@ import { createHttpAttempt } from "../../delivery/http-attempt.ts";
 import { NamespaceWorker } from "../../delivery/namespace-worker.ts";
 import { EgressGuard } from "../../egress/guard.ts";
 import { HttpSender } from "../../egress/http-sender.ts";
+import { TokenAccess } from "../../gateway/api/access.ts";
 import { listen, portOf } from "../../lib/listen.ts";
+import type { Secret } from "../../lib/secret.ts";
 import { createAdminServer } from "../../observability/http.ts";
 import type { Logger } from "../../observability/logger.ts";
 import { createMetrics } from "../../observability/metrics.ts";
@@ -22,6 +24,9 @@ export interface ChainOptions {
   /** 0: the system chooses. */
   readonly port: number;
   readonly adminPort: number;
+  readonly apiPort: number;
+  /** Whoever has it may publish events through the API listener. */
+  readonly apiToken: Secret;
   readonly logger: Logger;
 }
 
@@ -53,13 +58,26 @@ export class Chain {
     const { logger, instance } = options;
     this.#options = options;
     this.#store = openStore({ url: options.redisUrl }, { metrics, logger });
-    this.#edge = new Edge({ store: this.#store, instance, metrics, logger, ignoreHost: true, egress: this.#guard });
+    this.#edge = new Edge({
+      store: this.#store,
+      instance,
+      metrics,
+      logger,
+      ignoreHost: true,
+      egress: this.#guard,
+      access: new TokenAccess(options.apiToken, "davit-dev"),
+    });
     this.#admin = createAdminServer(metrics.registry, () => this.#edge.gateway.readiness());
   }
 
   /** Base URLs once {@link start} has resolved. */
-  get urls(): { readonly gateway: string; readonly admin: string } {
-    return { gateway: urlOf(this.#edge.gateway.server), admin: urlOf(this.#admin) };
+  get urls(): { readonly gateway: string; readonly admin: string; readonly api: string } {
+    const { gateway, api } = this.#edge;
+    return {
+      gateway: urlOf(gateway.server),
+      admin: urlOf(this.#admin),
+      api: api === undefined ? "" : urlOf(api.server),
+    };
   }
 
   /**
@@ -74,6 +92,8 @@ export class Chain {
       throw new CommandError(`Redis does not keep what it acknowledges: ${health.durable.problems.join("; ")}`);
     }
     await listen(this.#admin, onLoopback(this.#options.adminPort, "--admin-port"));
+    // On loopback, as all of them: its token is as good as the right to publish into every route.
+    if (this.#edge.api) await listen(this.#edge.api.server, onLoopback(this.#options.apiPort, "--api-port"));
     await listen(this.#edge.gateway.server, onLoopback(this.#options.port, "--port"));
     this.#edge.start();
     this.#gauges = setInterval(() => this.#showOverlaps(), GAUGES_MS);

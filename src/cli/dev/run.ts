@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,6 +16,7 @@ import { logLines } from "./log-lines.ts";
 import { Receiver, redirected } from "./receiver.ts";
 import { demonstrationText, howToPost, upText } from "./texts.ts";
 import { DevDirectory } from "./state.ts";
+import { Secret } from "../../lib/secret.ts";
 import { stopSignals } from "../../lib/stop-signals.ts";
 
 export interface DevOptions {
@@ -22,6 +24,7 @@ export interface DevOptions {
   readonly instance: string;
   readonly port: number;
   readonly adminPort: number;
+  readonly apiPort: number;
   readonly services: ServiceOverrides;
   /** How long the place of a route that went is held for its namespace, ms. */
   readonly claimHoldMs: number;
@@ -128,12 +131,18 @@ async function start(options: DevOptions, surroundings: Surroundings): Promise<R
   if (first.errors.length > 0) return undefined;
   const redisUrl = options.redisUrl ?? (await startRedis(directory, surroundings));
   const logger = createLogger("dev", { destination: options.jsonLogs ? io.stderr : logLines(io.stderr) });
-  chain = new Chain({ ...options, redisUrl, logger });
+  const token = randomBytes(32).toString("base64url");
+  chain = new Chain({ ...options, redisUrl, logger, apiToken: Secret.of(token) });
   undo.push(() => chain?.stop(surroundings.lost.signal));
   await chain.start();
   for (const [key, what] of await live.publish(first)) io.stderr.write(`${key} is gone from the manifests; ${what}\n`);
   undo.push(() => live.stop());
-  directory.update({ ...chain.urls, ...(options.redisUrl !== undefined && { redis: { url: redisUrl } }) });
+  const { api: url, ...urls } = chain.urls;
+  directory.update({
+    ...urls,
+    api: { url, token },
+    ...(options.redisUrl !== undefined && { redis: { url: redisUrl } }),
+  });
   const entries = served([...first.entries.values()]);
   const output = humanOutput(options, io);
   output.write(upText({ ...chain.urls, dataDir: directory.path, entries, output }));

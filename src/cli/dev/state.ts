@@ -13,7 +13,7 @@ export interface DevRoute {
   readonly path: string;
 }
 
-/** What a running `davit dev` tells the other commands, in `dev.json` (0600: the Redis URL holds its password). */
+/** What a running `davit dev` tells the other commands, in `dev.json` (0600: it holds the password of Redis and the token of the API). */
 export interface DevState {
   readonly pid: number;
   /** When the process began, in ticks since boot; empty where the system does not say. Tells a reused pid. */
@@ -23,6 +23,8 @@ export interface DevState {
   /** `http://127.0.0.1:PORT` */
   readonly gateway?: string;
   readonly admin?: string;
+  /** Where events are published, and the token for it; a new one with every start. */
+  readonly api?: { readonly url: string; readonly token: string };
   readonly routes: readonly DevRoute[];
   /** Routes that do not get the place they want. */
   readonly conflicts?: readonly DevConflict[];
