@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { GateConfig, GateTransition } from "../../src/custody/gate.ts";
+import { tagOf } from "../../src/custody/redis/keys.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
 import { createHttpAttempt } from "../../src/delivery/http-attempt.ts";
 import { Worker } from "../../src/delivery/worker.ts";
@@ -91,13 +92,14 @@ describe("a worker and a destination's gate", () => {
     await worker.start();
     cleanups.push(() => worker.stop());
     const steps = () => changes.map(({ from, to, reason }) => `${from} ${to} ${reason}`);
-    const delivered = () => new Set(requests.map(({ id }) => id)).size;
     const ledger = store.ledger(scope);
     const open = async () => {
       const { waiting = 0, active = 0, delayed = 0 } = (await ledger.stats([ID])).get(ID) ?? {};
       return waiting + active + delayed;
     };
-    return { requests, claim, changes, steps, ledger, delivered, open };
+    const { gate: _, ...ungated } = destination.policy;
+    const dropGate = () => worker.update(new Map([[ID, { ...destination, policy: ungated }]]));
+    return { requests, claim, changes, steps, ledger, open, dropGate, tag: tagOf(scope) };
   }
 
   it("waits as long as a 429 asks, tries one request and then drains", async () => {
@@ -137,6 +139,24 @@ describe("a worker and a destination's gate", () => {
     // 20 in half a second, the burst, and as much as delivery may be late.
     expect(most).toBeLessThanOrEqual(20 + 4 + 6);
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(1_200);
+  });
+
+  it("looks at a disabled destination once an hour, whose gate may be gone with its config", async () => {
+    const answer = (n: number, response: ServerResponse) => {
+      if (n === 1) response.writeHead(410);
+    };
+    const { claim, steps, open, dropGate, tag } = await start({}, { events: 1, answer });
+    await until(() => expect(steps()).toEqual(["Closed Disabled Gone"]));
+    await claim(5);
+    dropGate();
+    const admin = redis.client();
+    await until(async () => expect(await admin.zscore(`${tag}:exp`, `d:${ID}`)).not.toBeNull());
+    const inMs = Number(await admin.zscore(`${tag}:exp`, `d:${ID}`)) - Date.now();
+    expect(inMs).toBeGreaterThan(3_500_000);
+    expect(inMs).toBeLessThanOrEqual(3_600_000);
+    expect(await open()).toBe(5);
+    await admin.zadd(`${tag}:exp`, 1, `d:${ID}`);
+    await until(async () => expect(await open()).toBe(0));
   });
 
   it("asks next to nothing of Redis while copies wait for a disabled destination, and drains them when it is enabled", async () => {

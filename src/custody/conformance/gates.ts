@@ -237,9 +237,14 @@ function disablingConformance(open: Open): void {
 
   withStore("is disabled only when it failed so often and for so long", async (store) => {
     const one = await start(store, gated({ disableAfter }));
+    const refused = { type: "rejected" } as const;
     for (let i = 0; i < 4; i++) expect(await one.tell(await one.take(1), failure)).toEqual([]);
     await one.tell(await one.take(1), success);
-    expect(await one.tell(await one.take(1), { type: "rejected" })).toEqual([]);
+    await sleep(350);
+    for (const effect of [failure, refused, failure])
+      expect(await one.tell(await one.take(1), effect), "often enough, since a moment ago").toEqual([]);
+    await one.tell(await one.take(1), success);
+    expect(await one.tell(await one.take(1), refused)).toEqual([]);
     await sleep(350);
     expect(await one.tell(await one.take(1), failure), "long enough, not often enough").toEqual([]);
     const [change] = await one.tell(await one.take(1), failure);

@@ -21,8 +21,9 @@ if mode == 'drained' and leased < limit and takeable and not refill then return 
 
 local current = call('HGET', gate, 'g') or '0'
 if current == generation then current = int(call('HINCRBY', gate, 'g', 1)) end
--- A disabled one is looked at when it is enabled, and never before.
+-- A disabled one is looked at when it is enabled; and once an hour, as it may have been deleted, or have no gate any more.
 if guard and guard.state == 'D' then
+  look_later('d:' .. d, now + 3600000, now)
   call('ZREM', P .. 'busy', d)
   call('HDEL', gate, 'wakeAt')
   return { 0, current }

@@ -89,11 +89,18 @@ local function look_at_record(id)
   call('ZREM', P .. 'exp', id)
 end
 
+local function look_at_disabled(member)
+  local d = string.sub(member, 3)
+  call('ZREM', P .. 'exp', member)
+  if has_copies(d) then write_ticket(d) end
+end
+
 local looks = call('ZRANGEBYSCORE', P .. 'exp', '-inf', int(now), 'LIMIT', 0, PAGE)
 for _, member in ipairs(looks) do
   local route = string.match(member, '^r:(%x+)$')
   if route then look_at_route(member, route)
   elseif string.sub(member, 1, 2) == 'b:' then empty_bin(member)
+  elseif string.sub(member, 1, 2) == 'd:' then look_at_disabled(member)
   else look_at_record(member) end
 end
 flush()
