@@ -32,8 +32,15 @@ export function compileDedupe(
     disabled: sources.length === 0 && withoutId === "None",
     earlierWindows: earlierWindows(sources.length > 0 ? windowMs : weakWindowMs, published, now),
     withoutId,
-    ...(preset?.bodyExcept && { bodyExcept: preset.bodyExcept }),
-    ...(preset?.idWithBody === true && withoutId !== "Refuse" && { idWithBody: true }),
+    ...(preset && bodyOf(preset, withoutId)),
+  };
+}
+
+/** What of the body counts goes by the provider; whether an id is one of an event, by who chose the id. */
+function bodyOf({ bodyExcept, idWithBody }: Preset, withoutId: Dedupe["withoutId"]): Partial<Dedupe> {
+  return {
+    ...(bodyExcept && { bodyExcept }),
+    ...(idWithBody === true && withoutId !== "Refuse" && { idWithBody }),
   };
 }
 

@@ -56,8 +56,6 @@ const UNITS: Readonly<Record<string, number>> = { b: 1, kb: 1_024, mb: 1_048_576
  */
 export function serverRoute(queue: Queue, settings: IngestSettings): RouteEntry {
   const preset = presetOf(settings.provider);
-  const { dedupe: sources, withoutId, bodyExcept, idWithBody }: DedupeOfPreset = preset ?? NO_PRESET;
-  const windowMs = wholeNumber("dedupeTtlSeconds", settings.dedupeTtlSeconds ?? WEEK_SECONDS, 1, 400 * 86_400) * 1_000;
   return queueRoute(queue, {
     verification: preset
       ? { type: "provider", provider: preset.name }
@@ -80,21 +78,29 @@ export function serverRoute(queue: Queue, settings: IngestSettings): RouteEntry 
     ],
     toleranceMs:
       settings.tolerance === undefined ? (preset?.toleranceMs ?? 300_000) : parseDuration(settings.tolerance),
-    dedupe: {
-      windowMs,
-      weakWindowMs: windowMs,
-      earlierWindows: [],
-      sources,
-      disabled: false,
-      withoutId,
-      ...(bodyExcept && { bodyExcept }),
-      ...(idWithBody === true && { idWithBody }),
-    },
+    dedupe: dedupeOf(settings, preset ?? NO_PRESET),
     limits: limitsOf(settings),
     publicUrl: publicUrlOf(settings, preset),
     parameters: parametersOf(settings, preset),
     response: { status: preset?.ack.status ?? 202 },
   });
+}
+
+function dedupeOf(
+  { dedupeTtlSeconds = WEEK_SECONDS }: IngestSettings,
+  { dedupe: sources, withoutId, bodyExcept, idWithBody }: DedupeOfPreset,
+): RouteEntry["dedupe"] {
+  const windowMs = wholeNumber("dedupeTtlSeconds", dedupeTtlSeconds, 1, 400 * 86_400) * 1_000;
+  return {
+    windowMs,
+    weakWindowMs: windowMs,
+    earlierWindows: [],
+    sources,
+    disabled: false,
+    withoutId,
+    ...(bodyExcept && { bodyExcept }),
+    ...(idWithBody === true && { idWithBody }),
+  };
 }
 
 /** As the manifest's `verification.publicUrl`. */

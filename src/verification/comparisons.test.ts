@@ -13,7 +13,7 @@ const OF_BODIES = ["verification/explain/bodies.ts", "verification/explain/varia
 
 const NAMES = "[\\w.]*(?:digest|signature|mac|token|secret|password|credential)s?";
 const PATTERNS = {
-  "equals of a Buffer": /(?<!\b(?:secret|material))\.equals\(/,
+  "equals of a Buffer": /(?<!\b(?:secret|material)|this\.#token)\.equals\(/,
   "compare of a Buffer": /\.compare\(/,
   "=== of a secret": new RegExp(`\\b${NAMES} [=!]== (?!undefined|null|["'\`]|\\d)`, "i"),
   "=== with a secret": new RegExp(`(?<!\\d|["'\`]|undefined|null) [=!]== ${NAMES}\\b(?![.(\\[])`, "i"),

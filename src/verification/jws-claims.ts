@@ -29,11 +29,18 @@ export function checkTimes(
   }
   const late = checkValidity(exp, nbf, now);
   if (late) return late;
-  const expiry = (exp ?? Infinity) * 1_000;
-  if (timeClaim === "exp") return { signedAt: undefined, goodUntil: expiry };
+  if (timeClaim === "exp") return { signedAt: undefined, goodUntil: counts * 1_000 };
   const signedAt = counts * 1_000;
-  const goodUntil = toleranceMs === 0 ? expiry : Math.min(expiry, signedAt + toleranceMs);
-  return checkTimestamp(signedAt, now, toleranceMs, "seconds") ?? { signedAt, goodUntil };
+  return (
+    checkTimestamp(signedAt, now, toleranceMs, "seconds") ?? {
+      signedAt,
+      goodUntil: goodUntil(signedAt, toleranceMs, exp),
+    }
+  );
+}
+
+function goodUntil(signedAt: number, toleranceMs: number, exp = Infinity): number {
+  return Math.min(exp * 1_000, toleranceMs === 0 ? Infinity : signedAt + toleranceMs);
 }
 
 function checkValidity(exp = Infinity, nbf = -Infinity, now: number): Refusal | undefined {

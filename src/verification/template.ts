@@ -60,7 +60,7 @@ export function isDelimited(segments: readonly Segment[], index: number, unit: T
 
 /** Letters and digits of an id, which no body of JSON begins with; and what else ids are written with, unless it stands beside the id in the signed content. */
 const ID_CHARACTERS = "A-Za-z0-9_";
-const MORE_ID_CHARACTERS = "~:/+=@|.";
+const MORE_ID_CHARACTERS = ["~", ":", "/", "+", "=", "@", "|", "."];
 
 /**
  * What an id or a header in the signed content may look like, so that its end cannot be moved: `{id}.{body}` is one text for (`a`, `b.c`) and for
@@ -71,10 +71,13 @@ export function fieldForm(segments: readonly Segment[], index: number): RegExp {
   const isBare = neighbours.some(({ type }) => type !== "literal");
   const beside = neighbours.map((next) => (next.type === "literal" ? next.text : "")).join("");
   if (segments[index]?.type === "id") {
-    const more = isBare ? "" : [...MORE_ID_CHARACTERS].filter((one) => !beside.includes(one)).join("");
+    const more = isBare ? "" : MORE_ID_CHARACTERS.filter((one) => !beside.includes(one)).join("");
     return new RegExp(`^[${ID_CHARACTERS}${more}-]{1,256}$`);
   }
-  const borders = [...beside].filter((one) => /[^A-Za-z0-9_-]/.test(one)).map((one) => `\\x${hex(one)}`);
+  const borders = beside
+    .split("")
+    .filter((one) => /[^A-Za-z0-9_-]/.test(one))
+    .map((one) => `\\x${hex(one)}`);
   const refused = [...borders, ...(isBare ? ["{", "\\[", '"'] : [])].join("");
   return refused === "" ? /^/ : new RegExp(`^[^${refused}]*$`, "s");
 }

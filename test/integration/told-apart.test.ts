@@ -47,7 +47,7 @@ async function outcome(
   number += 1;
   const route = { ...providerRoute(provider, changes), route: number.toString(16).padStart(16, "0") };
   const material = { obtain: ({ id }: { id: string }) => Promise.resolve({ id, publicKey }) };
-  const gateway: GatewayOverRedis = await startGatewayOverRedis(redis, [route], { material } as never);
+  const gateway: GatewayOverRedis = await startGatewayOverRedis(redis, [route], { material });
   try {
     const statuses: number[] = [];
     for (const { body, headers = JSON_TYPE } of sent) {

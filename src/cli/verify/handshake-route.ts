@@ -67,10 +67,13 @@ function secretsOf({ secrets, parameters }: Preset, { secret, extra = {} }: Hand
   const texts = [secret ?? []].flat();
   const named = extra["verifyToken"] ?? extra["verificationToken"];
   const hasKeys = secrets.signing !== "none";
-  // Where the provider signs with a key of its own (eBay), what it shares with the route is the token.
-  const isToken = !hasKeys || (secrets.signing === "public-key" && secrets.others?.includes("VerifyToken") === true);
-  const tokens = typeof named === "string" ? [named] : isToken ? texts : [];
+  const tokens = typeof named === "string" ? [named] : sharesToken(secrets) ? texts : [];
   return [...keysFor("Signing", hasKeys ? texts : []), ...keysFor("VerifyToken", tokens), ...credentials(secrets)];
+}
+
+/** Where the provider signs with a key of its own (eBay), or not at all, what it shares with the route is the token. */
+function sharesToken({ signing, others = [] }: Preset["secrets"]): boolean {
+  return signing === "none" || (signing === "public-key" && others.includes("VerifyToken"));
 }
 
 function keysFor(use: KeyUse, texts: readonly string[]): CaseRoute["secrets"] {

@@ -49,9 +49,7 @@ function perform(vector: Vector): HandshakeAnswer | Refusal {
   const parameter = PARAMETERS[provider];
   const signing = keysOf(vector.secret === null || parameter ? [] : [vector.secret]);
   const parameters = parameter ? { [parameter]: vector.secret ?? "" } : {};
-  // The secret of eBay's case is the verification token: eBay signs with a key of its own.
-  const isToken = presetOf(provider).secrets.signing === "public-key";
-  const context = { request, signing, verifyTokens: isToken ? signing : [], parameters };
+  const context = { request, signing, verifyTokens: tokensIn(provider, signing), parameters };
   if (!handshake.signed) return answerHandshake(handshake, context);
   const verifier = createVerifier({ type: "provider", provider }, { parameters });
   const wanted = verifier.needs?.(request);
@@ -59,6 +57,11 @@ function perform(vector: Vector): HandshakeAnswer | Refusal {
   const material = wanted && certificateOf(vector, wanted.id);
   const verdict = verifier.verify(request, signing, (vector.request.now ?? 0) * 1_000, material);
   return verdict.ok ? answerHandshake(handshake, context, verdict.key?.id) : verdict;
+}
+
+/** The secret of eBay's case is the verification token: eBay signs with a key of its own. */
+function tokensIn<T>(provider: string, signing: readonly T[]): readonly T[] {
+  return presetOf(provider).secrets.signing === "public-key" ? signing : [];
 }
 
 function requestOf({ request }: Vector): SignedRequest {

@@ -89,7 +89,11 @@ describe("hook0", () => {
       },
     });
     const genuine = judge("hook0", sent("e1", "order.created", body), KEYS);
-    expect(genuine).toMatchObject({ ok: true, nonceGoodForMs: 360_000 });
+    expect(genuine).toMatchObject({
+      ok: true,
+      nonce: expect.stringMatching(/^[0-9a-f]{64}$/),
+      nonceGoodForMs: 360_000,
+    });
     for (const provider of ["hook0", "coinbase-cdp"]) {
       expect(outcome(provider, sent("e1", 'order.created.{"amount":12', '5,"x":1}'), KEYS)).toBe("SignatureMalformed");
       expect(outcome(provider, sent("e1.order", "created", body), KEYS)).toBe("SignatureMalformed");

@@ -119,26 +119,33 @@ const VALUE = /^[^{["]*$/;
 
 /** Names as listed, each once, and values as sent, none left out. */
 function headWithHeaders(timestamp: string, list: string | undefined, header: HeaderValues): Content | Refusal {
-  const names = list === undefined || list === "" ? [] : list.split(" ", MAX_NAMES + 1);
-  if (names.length > MAX_NAMES)
-    return refuse("SignatureMalformed", `h in ${HEADER} lists more than ${MAX_NAMES} headers`);
-  const isOnce = new Set(names.map((name) => name.toLowerCase())).size === names.length;
-  if (list === undefined || !isOnce || !names.every((name) => TOKEN.test(name))) {
-    return refuse("SignatureMalformed", `h in ${HEADER} is no list of header names, each once`);
-  }
+  const names = namesOf(list);
+  if ("ok" in names) return names;
   const values: string[] = [];
   for (const name of names) {
-    const sent = header(name.toLowerCase());
-    const [value] = sent;
-    if (sent.length > 1) return refuse("SignatureMalformed", `header ${name} was sent ${sent.length} times`);
-    if (value === undefined) return refuse("HeaderMissing", `header ${name} is missing, and it is signed`);
-    if (!(name.toLowerCase() === ID_HEADER ? ID : VALUE).test(value)) {
-      return refuse(
-        "SignatureMalformed",
-        `header ${name} has a character that cannot be told from what is signed behind it`,
-      );
-    }
+    const value = signedValue(name, header(name.toLowerCase()));
+    if (typeof value !== "string") return value;
     values.push(value);
   }
   return [`${timestamp}.${names.join(" ")}.${values.join(".")}.`];
+}
+
+function namesOf(list: string | undefined): readonly string[] | Refusal {
+  const names = list === "" ? [] : (list?.split(" ", MAX_NAMES + 1) ?? []);
+  if (names.length > MAX_NAMES)
+    return refuse("SignatureMalformed", `h in ${HEADER} lists more than ${MAX_NAMES} headers`);
+  const isOnce = new Set(names.map((name) => name.toLowerCase())).size === names.length;
+  if (list !== undefined && isOnce && names.every((name) => TOKEN.test(name))) return names;
+  return refuse("SignatureMalformed", `h in ${HEADER} is no list of header names, each once`);
+}
+
+function signedValue(name: string, sent: readonly string[]): string | Refusal {
+  const [value] = sent;
+  if (sent.length > 1) return refuse("SignatureMalformed", `header ${name} was sent ${sent.length} times`);
+  if (value === undefined) return refuse("HeaderMissing", `header ${name} is missing, and it is signed`);
+  if ((name.toLowerCase() === ID_HEADER ? ID : VALUE).test(value)) return value;
+  return refuse(
+    "SignatureMalformed",
+    `header ${name} has a character that cannot be told from what is signed behind it`,
+  );
 }
