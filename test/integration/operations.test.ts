@@ -146,12 +146,34 @@ describe("operations on Redis", () => {
     const none = await operations().deadLetters({ reason: "none", limit: 10 });
     expect(none.items, "a page looks at so many and no more").toEqual([]);
     expect(none.next).toBeDefined();
+    const fruitless = await operations().startReplay({ filter: { reason: "none" } });
     const client = connect(redis.url, { enableOfflineQueue: true });
     cleanups.push(() => client.disconnect());
-    await new Janitor(client, tagOf(scope), { policies: () => [] }).advanceReplays();
+    await operations().steerReplay(replay.id, "paused");
+    const janitor = new Janitor(client, tagOf(scope), { policies: () => [] });
+    await janitor.advanceReplays();
+    expect(await operations().replay(fruitless.replay.id)).toMatchObject({
+      state: "done",
+      scanned: 10_000,
+      replayed: 0,
+    });
+    await operations().steerReplay(replay.id, "running");
+    await janitor.advanceReplays();
     expect(await operations().replay(replay.id)).toMatchObject({ state: "done", replayed: 10_000 });
     expect(await operations().countDeadLetters({})).toBe(0);
   }, 60_000);
+
+  test("a row among the dead whose copy lives is passed: it never makes a second live copy", async () => {
+    const { id } = await store.inbox(scope).claim(newEvent());
+    const client = connect(redis.url, { enableOfflineQueue: true });
+    cleanups.push(() => client.disconnect());
+    await client.zadd(`${tagOf(scope)}:dead`, Date.now(), `${id}|${DESTINATION}`);
+    const { replay } = await operations().startReplay({ filter: {}, rate: 5_000 });
+    await new Janitor(client, tagOf(scope), { policies: () => [] }).advanceReplays();
+    expect(await operations().replay(replay.id)).toMatchObject({ state: "done", replayed: 0, scanned: 1 });
+    expect(await operations().discard({ filter: {} })).toMatchObject({ copies: 0 });
+    expect(await drain("delivered")).toEqual([id]);
+  });
 
   test("one process advances replays at a time", async () => {
     await dead(60);

@@ -224,6 +224,16 @@ export function discardConformance(open: Open): void {
     expect(await stateOf(store, gone)).toEqual(["dead"]);
   });
 
+  withStore("restores what was discarded before its route's events were adopted by another", async (store) => {
+    const to = "00000000000000bb";
+    const id = await ended(store, "dead");
+    await store.operations.discard({ eventId: id });
+    await store.shelves().adopt(ROUTE, to);
+    await store.tend([]);
+    expect(await store.operations.restore({ filter: { destination: `${to}/orders` } })).toMatchObject({ copies: 1 });
+    expect(await stateOf(store, id)).toEqual(["dead"]);
+  });
+
   withStore("keeps what is discarded for as long as it can be restored, whatever retention says", async (store) => {
     const policy = retained({ deadLettersMs: 1, maxEvents: 1 });
     const id = await ended(store, "dead", { policy });
@@ -251,6 +261,11 @@ export function discardConformance(open: Open): void {
     await sleep(5);
     expect(await take(worker)).toEqual([]);
     expect(await take(worker, destinationPolicy({ destination: OTHER }))).toEqual([]);
+    const backlogs = await store.ledger.stats([DESTINATION, OTHER]);
+    expect([...backlogs.values()]).toMatchObject([
+      { waiting: 0, delayed: 0 },
+      { waiting: 0, delayed: 0 },
+    ]);
     expect(await store.inbox.claim({ ...newEvent(), mark: event.mark })).toEqual({ outcome: "duplicate", id });
     await store.tend([routePolicy()]);
     expect(await store.inbox.claim({ ...newEvent(), mark: event.mark })).toEqual({ outcome: "duplicate", id });
@@ -311,8 +326,20 @@ export function discardConformance(open: Open): void {
     const { id } = await store.inbox.claim(newEvent());
     await store.shelves().shelve({ route: ROUTE, name: "r", namespaceUid: "u" });
     expect(await store.operations.cancel({ eventId: id })).toEqual({ copies: 1, active: 0 });
+    expect(await store.shelves().orphans()).toMatchObject([{ route: ROUTE, events: 0 }]);
     expect(await store.shelves().unshelve(ROUTE)).toMatchObject({ unshelved: 0 });
     expect(await stateOf(store, id)).toEqual(["cancelled"]);
+  });
+
+  withStore("removes a cancelled event when the time of dead letters is over", async (store) => {
+    const policy = retained({ deadLettersMs: 300 });
+    const { id } = await store.inbox.claim(newEvent({ policy, mark: mark("c") }));
+    await store.operations.cancel({ eventId: id });
+    await store.tend([policy]);
+    expect(await stateOf(store, id)).toEqual(["cancelled"]);
+    await sleep(320);
+    await store.tend([policy]);
+    expect(await store.ledger.event(id)).toBeUndefined();
   });
 
   withStore("keeps cancelled events beyond maxEvents, and removes the delivered ones around them", async (store) => {

@@ -50,6 +50,17 @@ local function rename_dead(id, d, meta)
   else call('ZREM', P .. 'dead:' .. from, id .. '|' .. d) end
 end
 
+-- What was discarded can be restored under its new name.
+local function rename_discarded(id, d)
+  local old, new = id .. '|' .. d, id .. '|' .. renamed(d)
+  local at = call('ZSCORE', P .. 'bin', old)
+  if not at or old == new then return end
+  call('ZADD', P .. 'bin', at, new)
+  call('ZADD', P .. 'exp', int(at + BIN_MS), 'b:' .. new)
+  call('ZREM', P .. 'bin', old)
+  call('ZREM', P .. 'exp', 'b:' .. old)
+end
+
 local touched = {}
 -- Copies of a record that has its new names into their places.
 local function settle_in(id)
@@ -87,7 +98,8 @@ local function move(id)
     end
     for k, copy in pairs(copies) do
       call('SADD', P .. 'places:' .. from, names[k])
-      if copy.state == 'X' then rename_dead(id, names[k], meta) end
+      if copy.state == 'X' then rename_dead(id, names[k], meta)
+      elseif copy.state == 'G' then rename_discarded(id, names[k]) end
     end
     rename(id, meta, text)
   end

@@ -57,22 +57,6 @@ local function settle_record(id, meta, policy, kept)
   if not kept and not policy.keepBodies then call('HDEL', P .. 'e:' .. id, 'b') end
 end
 
-local tally = P .. 'tally'   -- what operators did, until a process has counted it
--- A discarded copy whose time to be restored is over. Its record stays as long as one that was delivered, so that lists have no gap.
-local function empty_bin(member)
-  local id, d = string.match(member, '^b:([^|]+)|(.*)$')
-  call('ZREM', P .. 'exp', member)
-  call('ZREM', P .. 'bin', id .. '|' .. d)
-  local v = read_record(id, 'm', 'c:' .. d)
-  local meta, copy = read_meta(v[1] or nil), read_copy(v[2] or nil)
-  if not meta or not copy or copy.state ~= 'G' or copy.token ~= 'bin' then return end
-  copy.token = '-'
-  call('HSET', P .. 'e:' .. id, 'c:' .. d, write_copy(copy))
-  for n = math.max(1, copy.attempt - MAX_LOG), tonumber(copy.attempt) do call('HDEL', P .. 'e:' .. id, 'a:' .. d .. ':' .. int(n)) end
-  call('HINCRBY', tally, 'discarded ' .. meta.route, 1)
-  call('ZADD', P .. 'exp', int(now), id)
-end
-
 local function look_at_record(id)
   local meta, odd = meta_of(id)
   if odd then return look_later(id, math.huge, now) end
@@ -93,6 +77,23 @@ local function look_at_disabled(member)
   local d = string.sub(member, 3)
   call('ZREM', P .. 'exp', member)
   if has_copies(d) then write_ticket(d) end
+end
+
+local tally = P .. 'tally'   -- what operators did, until a process has counted it
+-- A discarded copy whose time to be restored is over. Its record stays as long as one that was delivered, so that lists have no gap.
+local function empty_bin(member)
+  local id, d = string.match(member, '^b:([^|]+)|(.*)$')
+  local v = read_record(id, 'm', 'c:' .. d)
+  local meta, copy = read_meta(v[1] or nil), read_copy(v[2] or nil)
+  if meta and not policies[meta.route] then return call('ZADD', P .. 'exp', int(now + 3600000), member) end
+  call('ZREM', P .. 'exp', member)
+  call('ZREM', P .. 'bin', id .. '|' .. d)
+  if not meta or not copy or copy.state ~= 'G' or copy.token ~= 'bin' then return end
+  copy.token = '-'
+  call('HSET', P .. 'e:' .. id, 'c:' .. d, write_copy(copy))
+  for n = math.max(1, copy.attempt - MAX_LOG), tonumber(copy.attempt) do call('HDEL', P .. 'e:' .. id, 'a:' .. d .. ':' .. int(n)) end
+  call('HINCRBY', tally, 'discarded ' .. meta.route, 1)
+  look_at_record(id)   -- at once: its mark must leave `live` before anything may remove the record
 end
 
 local looks = call('ZRANGEBYSCORE', P .. 'exp', '-inf', int(now), 'LIMIT', 0, PAGE)
