@@ -4,6 +4,7 @@ import { buildConnector } from "undici";
 import { addressSet, type AddressSet } from "../lib/address-set.ts";
 import { type AddressClass, classifyAddress } from "./address-class.ts";
 import { HOST_PATTERN } from "../lib/host-pattern.ts";
+import { aliasLookup, type IsAlias } from "./service-alias.ts";
 import { type Connector, socketOptions, type TlsSettings } from "./socket-options.ts";
 
 /** Finds all addresses of a name, as `dns.lookup` with `all`. */
@@ -20,6 +21,8 @@ export interface EgressGuardOptions {
   readonly allow?: readonly string[];
   /** Default: the system's resolver. */
   readonly resolve?: Resolve;
+  /** Default: the cluster's DNS, where the process is in one. */
+  readonly isAlias?: IsAlias;
 }
 
 /** Where a connection is meant to lead: out into the world, or to a Service of the cluster. */
@@ -59,14 +62,16 @@ export class EgressGuard {
   readonly #allowed: AddressSet;
   readonly #allowedHosts: readonly string[];
   readonly #resolve: Resolve;
+  readonly #isAlias: IsAlias;
   /** `lookup` for sockets to public addresses, see {@link lookupFor}. */
   readonly lookup: LookupFunction;
 
   /** @throws RangeError when an item of `allow` is neither a range nor a name */
-  constructor({ allow = [], resolve = resolveAll }: EgressGuardOptions = {}) {
+  constructor({ allow = [], resolve = resolveAll, isAlias = aliasLookup() }: EgressGuardOptions = {}) {
     this.#allowed = addressSet(allow.filter((item) => !isHostPattern(item)));
     this.#allowedHosts = allow.filter(isHostPattern).map((item) => item.toLowerCase());
     this.#resolve = resolve;
+    this.#isAlias = isAlias;
     this.lookup = this.lookupFor("Public");
   }
 
@@ -92,9 +97,22 @@ export class EgressGuard {
 
   /**
    * A `lookup` for sockets. The name is resolved once, every address of it is judged, and one that is forbidden refuses them all: what the socket then
-   * connects to is what was judged, so that a name whose answer changes gains nothing.
+   * connects to is what was judged, so that a name whose answer changes gains nothing. In the cluster the name must be that of a Service itself: an alias
+   * (`ExternalName`) is refused, wherever it leads.
    */
   lookupFor(network: Network): LookupFunction {
+    const judged = this.#judgedLookup(network);
+    if (network !== "Cluster") return judged;
+    return (host, options, callback) => {
+      this.#isAlias(host, (error, isAlias) => {
+        if (error) return callback(error, "", 0);
+        if (isAlias) return callback(new EgressForbiddenError(host, "it is an alias of another host"), "", 0);
+        return judged(host, options, callback);
+      });
+    };
+  }
+
+  #judgedLookup(network: Network): LookupFunction {
     return (host, options, callback) => {
       this.#resolve(host, (error, addresses) => {
         if (error) return callback(error, "", 0);

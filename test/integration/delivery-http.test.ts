@@ -263,4 +263,31 @@ describe("a worker over HTTP", () => {
       "webhook-signature": expect.stringMatching(/^v1,/),
     });
   });
+
+  it("opens no more connections to a destination than it may have deliveries under way", async () => {
+    const outbox = new FaultOutbox();
+    const ports = new Set<number | undefined>();
+    let running = 0;
+    let most = 0;
+    const origin = await serve((request, response) => {
+      ports.add(request.socket.remotePort);
+      most = Math.max(most, ++running);
+      setTimeout(() => {
+        running -= 1;
+        response.end("ok");
+      }, 5);
+    });
+    const destination = workerDestination({ target: { type: "http", url: origin }, concurrency: 2 });
+    const { id } = destination.entry;
+    outbox.put(id, 30);
+    const worker = new Worker({
+      outbox,
+      attempt: createHttpAttempt(createSender()),
+      destinations: new Map([[id, destination]]),
+    });
+    await worker.start();
+    await until(() => expect(outbox.settled.length).toBe(30));
+    await worker.stop();
+    expect([most, ports.size]).toEqual([2, 2]);
+  });
 });
