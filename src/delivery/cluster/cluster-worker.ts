@@ -13,7 +13,7 @@ import type { Metrics } from "../../observability/metrics.ts";
 import { recordStoreHealth } from "../../observability/store-health.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
 import type { Attempt } from "../attempt.ts";
-import { workerDestinations } from "../worker-destinations.ts";
+import { type SharedConfig, workerDestinations } from "../worker-destinations.ts";
 import { NamespaceWorker } from "../namespace-worker.ts";
 import { type Ownership, ownershipOf, ownsOf, type WorkerPlace } from "./config-parts.ts";
 import { ConfigSource } from "./config-source.ts";
@@ -97,7 +97,7 @@ export class ClusterWorker {
       namespace: config.redis.users === "Shared" ? config.namespace : this.#place.namespace,
       configName: this.#place.configName,
       configDir: config.worker.configDir,
-      onRoutes: (routes) => this.#goBy(routes),
+      onRoutes: (routes, shared) => this.#goBy(routes, shared),
       metrics,
       logger,
     });
@@ -139,14 +139,14 @@ export class ClusterWorker {
     this.#admin.closeAllConnections();
   }
 
-  #goBy(all: readonly RouteEntry[]): void {
+  #goBy(all: readonly RouteEntry[], shared: SharedConfig): void {
     const { logger } = this.#options;
     const routes = all.filter(({ namespace }) => namespace === this.#place.namespace);
     const ownership = ownershipOf(this.#place, routes);
     if (ownership === undefined) {
       return logger.error({ config: this.#place.configName }, "the config lacks the route that these workers are for");
     }
-    const destinations = workerDestinations(routes);
+    const destinations = workerDestinations(routes, shared);
     logger.info({ routes: routes.length, destinations: destinations.size }, "going by this config now");
     this.#owns = ownsOf(ownership, routes);
     const queue = ownership.type === "shared" ? "shared" : ownership.route.route;

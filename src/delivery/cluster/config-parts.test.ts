@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { workerName } from "../../api/names.ts";
-import type { RouteEntry } from "../../routes/entry.ts";
+import type { DestinationEntry, RouteEntry } from "../../routes/entry.ts";
 import { entryOf } from "../../routes/testing.ts";
 import { encodeWorkerConfig, type WorkerConfig } from "../../routes/worker-config.ts";
 import { ConfigParts, ownershipOf, ownsOf } from "./config-parts.ts";
@@ -51,6 +51,22 @@ describe("ConfigParts", () => {
     expect(names(parts)).toEqual(["a@1", "b@1", "c@1"]);
     parts.observe(1, bytes(2, [route("b", 2), route("c", 2)]));
     expect(names(parts)).toEqual(["a@2", "b@2", "c@2"]);
+  });
+
+  it("knows WebhookDestinations of all parts, and keeps the last good one of an entry it cannot use", () => {
+    const destination = (id: string, seq: number) => ({ ...entryOf().destinations[0], id, seq }) as DestinationEntry;
+    const parts = new ConfigParts();
+    const known = () => parts.destinations.map(({ id, seq }) => `${id}@${seq}`).toSorted();
+    parts.observe(0, bytes(2, [], { destinations: [destination("~a", 1), destination("~b", 1)] }));
+    expect(known()).toEqual([]);
+    parts.observe(1, bytes(2, [], { destinations: [destination("~c", 1)] }));
+    expect(known()).toEqual(["~a@1", "~b@1", "~c@1"]);
+    const broken = { ...destination("~c", 2), retry: "often" } as unknown as DestinationEntry;
+    parts.observe(1, bytes(2, [], { destinations: [broken] }));
+    expect(known()).toEqual(["~a@1", "~b@1", "~c@1"]);
+    expect([...parts.rejected.keys()]).toEqual(["destination ~c"]);
+    parts.observe(1, bytes(2, [], { destinations: [] }));
+    expect([known(), parts.rejected.size]).toEqual([["~a@1", "~b@1"], 0]);
   });
 
   it("goes on with the last good version of a part that is broken or too new, and says so", () => {

@@ -1,7 +1,12 @@
 import { workerName } from "../../api/names.ts";
-import { entryProblem } from "../../routes/entry-check.ts";
-import type { RouteEntry } from "../../routes/entry.ts";
-import { decodeWorkerConfig, mergeWorkerConfigs, type WorkerConfig } from "../../routes/worker-config.ts";
+import { destinationProblem, entryProblem } from "../../routes/entry-check.ts";
+import type { DestinationEntry, RouteEntry } from "../../routes/entry.ts";
+import {
+  decodeWorkerConfig,
+  mergeDestinations,
+  mergeWorkerConfigs,
+  type WorkerConfig,
+} from "../../routes/worker-config.ts";
 
 /** Something of the config that cannot be used; an older version of it is, if there was one. */
 export interface ConfigRejection {
@@ -18,6 +23,7 @@ export class ConfigParts {
   readonly #rejectedParts = new Map<number, ConfigRejection>();
   readonly #rejectedRoutes = new Map<string, ConfigRejection>();
   #routes = new Map<string, RouteEntry>();
+  #destinations = new Map<string, DestinationEntry>();
   /** Parts of the config in force; 0 before there is one. */
   #count = 0;
   #seq = 0;
@@ -32,7 +38,7 @@ export class ConfigParts {
     return this.#seq;
   }
 
-  /** By part number, or by `namespace/name` of a route. */
+  /** By part number, by `namespace/name` of a route, or as `destination ~<id>`. */
   get rejected(): ReadonlyMap<string, ConfigRejection> {
     return new Map([
       ...[...this.#rejectedParts].map(([part, rejection]) => [`part ${part}`, rejection] as const),
@@ -43,6 +49,11 @@ export class ConfigParts {
   /** The routes; `undefined` until every part was seen once. */
   get routes(): readonly RouteEntry[] | undefined {
     return this.#count > 0 ? [...this.#routes.values()] : undefined;
+  }
+
+  /** WebhookDestinations; none until every part was seen once. */
+  get destinations(): readonly DestinationEntry[] {
+    return [...this.#destinations.values()];
   }
 
   /** @param bytes of a config Secret. One that is gone is no reason to change anything: its workers go, or it is written again */
@@ -73,6 +84,7 @@ export class ConfigParts {
     this.#count = this.parts;
     this.#seq = Math.max(0, ...parts.map(({ seq }) => seq));
     this.#take(mergeWorkerConfigs(parts));
+    this.#takeShared(mergeDestinations(parts));
   }
 
   #take(routes: readonly RouteEntry[]): void {
@@ -91,6 +103,19 @@ export class ConfigParts {
       this.#rejectedRoutes.set(`${entry.namespace}/${entry.name}`, { code, message: `the route's entry ${message}` });
     }
     this.#routes = next;
+  }
+
+  #takeShared(destinations: readonly DestinationEntry[]): void {
+    const next = new Map<string, DestinationEntry>();
+    for (const entry of destinations) {
+      const problem = destinationProblem(entry);
+      const usable = problem === undefined ? entry : this.#destinations.get(entry.id);
+      if (usable) next.set(entry.id, usable);
+      if (problem?.code !== "Malformed") continue;
+      const message = `the destination's entry has no usable ${problem.field}: it is written again when it changes`;
+      this.#rejectedRoutes.set(`destination ${entry.id}`, { code: problem.code, message });
+    }
+    this.#destinations = next;
   }
 }
 

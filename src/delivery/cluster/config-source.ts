@@ -4,12 +4,20 @@ import { workerConfigName } from "../../api/names.ts";
 import { SECRETS, type Secret } from "../../kube/core-types.ts";
 import { Reflector } from "../../kube/reflector.ts";
 import type { KubeTransport } from "../../kube/transport.ts";
+import { systemClock } from "../../lib/clock.ts";
 import type { Readiness } from "../../observability/http.ts";
 import type { Logger } from "../../observability/logger.ts";
 import type { Metrics } from "../../observability/metrics.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
 import { WORKER_CONFIG_KEY } from "../../routes/worker-config.ts";
+import type { SharedConfig } from "../worker-destinations.ts";
 import { ConfigParts } from "./config-parts.ts";
+
+interface Watch {
+  readonly ending: AbortController;
+  readonly reflector: Reflector<Secret>;
+  readonly running: Promise<void>;
+}
 
 /** A right that is missing may only be on its way through the API server: asked again after about this, ms. */
 const REFUSED_DELAY_MS = 5_000;
@@ -27,7 +35,7 @@ export interface ConfigSourceOptions {
   /** Where part 0 is mounted; without it a start needs the API server. */
   readonly configDir: string | undefined;
   /** Is told what to go by, at the start and whenever it may have changed. */
-  readonly onRoutes: (routes: readonly RouteEntry[]) => void;
+  readonly onRoutes: (routes: readonly RouteEntry[], shared: SharedConfig) => void;
   readonly metrics: Metrics;
   readonly logger: Logger;
 }
@@ -36,7 +44,7 @@ export interface ConfigSourceOptions {
 export class ConfigSource {
   readonly #options: ConfigSourceOptions;
   readonly #parts = new ConfigParts();
-  readonly #watches = new Map<number, { readonly ending: AbortController; readonly running: Promise<void> }>();
+  readonly #watches = new Map<number, Watch>();
   #batch: NodeJS.Timeout | undefined;
   #stopped = false;
   #told = new Map<string, string>();
@@ -77,7 +85,18 @@ export class ConfigSource {
     this.#tellRejected();
     if (routes === undefined) return;
     this.#options.metrics.servedSeq.set(seq);
-    this.#options.onRoutes(routes);
+    this.#options.onRoutes(routes, { destinations: this.#parts.destinations, isLive: () => this.isLive() });
+  }
+
+  /** Whether what is known here is whole and the API server was heard of lately: during an outage things are added unseen. */
+  isLive(): boolean {
+    if (this.#parts.rejected.size > 0) return false;
+    const now = systemClock.monotonic();
+    const reflectors = [...this.#watches.values()].map(({ reflector }) => reflector);
+    return (
+      reflectors.length === this.#parts.parts &&
+      reflectors.every((one) => one.hasSynced && one.refusal === undefined && now - one.lastContact <= one.idleMs)
+    );
   }
 
   #watchParts(parts: number): void {
@@ -107,7 +126,7 @@ export class ConfigSource {
       this.#batch ??= setTimeout(() => this.#take(), BATCH_MS);
     });
     const ending = new AbortController();
-    this.#watches.set(part, { ending, running: reflector.run(ending.signal) });
+    this.#watches.set(part, { ending, reflector, running: reflector.run(ending.signal) });
   }
 
   #tellRejected(): void {
