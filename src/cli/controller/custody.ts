@@ -18,6 +18,7 @@ import type { RouteEntry } from "../../routes/entry.ts";
 import { ForerunnerEvents } from "./forerunner-events.ts";
 import { tellPurge } from "./purge-report.ts";
 import { QueueWatch } from "./queue-watch.ts";
+import { workOf } from "./scale-work.ts";
 
 /** Backlogs are looked at this often, ms. */
 const BACKLOG_MS = 5_000;
@@ -123,10 +124,7 @@ export class Custody implements Observations, ShelfKeeper {
     const { store, config } = this.#options;
     try {
       const stats = await store.ledger({ instance: config.instance, namespace }).stats(ids);
-      const sum = (of: "waiting" | "active" | "delayed") => [...stats.values()].reduce((all, one) => all + one[of], 0);
-      const ready = sum("waiting") + sum("active");
-      // Never 0 while something waits for its time: workers that are scaled to nothing would not come back for it.
-      return { status: 200, body: { value: Math.max(ready, sum("delayed") > 0 ? 1 : 0) } };
+      return { status: 200, body: { value: workOf(stats.values()) } };
     } catch {
       return { status: 503, body: { error: "Redis does not answer" } };
     }
