@@ -29,7 +29,8 @@ const customers = JSON.parse(readFileSync(customersFile, "utf8"));
 /** Nothing here may differ from run to run, such as the time: the same id with another text is refused. */
 const events = customers.map(({ id, ...customer }) => ({
   id: `weekly-digest/${week}/${id}`,
-  type: "digest.weekly",
+  // The route's destinations filter by it.
+  type: `digest.weekly.${id}`,
   apiVersion: "2026-11-30",
   data: { customer: id, week, ...customer },
 }));

@@ -1,5 +1,5 @@
-import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { randomUUID, sign } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -81,6 +81,17 @@ async function tokenOf(name: string, audiences: readonly string[] = ["davit"]): 
   return status.token as string;
 }
 
+/** The token with other claims, signed by the key of the cluster: one that was good an hour ago, for example. */
+function resigned(token: string, changes: object): string {
+  const [header = "", payload = ""] = token.split(".");
+  const claims = { ...(JSON.parse(Buffer.from(payload, "base64url").toString()) as object), ...changes };
+  const content = `${header}.${Buffer.from(JSON.stringify(claims)).toString("base64url")}`;
+  const key = readFileSync(join(cluster.dir, "pki", "sa-signer.key"));
+  const { alg } = JSON.parse(Buffer.from(header, "base64url").toString()) as { alg: string };
+  const options = alg.startsWith("ES") ? { key, dsaEncoding: "ieee-p1363" as const } : key;
+  return `${content}.${sign("sha256", Buffer.from(content), options).toString("base64url")}`;
+}
+
 function file(name: string, content: string): string {
   const path = join(dir, `${randomUUID()}-${name}`);
   writeFileSync(path, content, { mode: 0o600 });
@@ -149,8 +160,11 @@ describe("a gateway of the chart, asked to publish", () => {
     expect(await events(await cluster.tokenFor(tenant, "publisher"))).toMatchObject(refused);
     expect(await events(`${token.slice(0, -8)}AAAAAAAA`)).toMatchObject(refused);
     expect(await events("made.up.token")).toMatchObject(refused);
+    const now = Math.floor(Date.now() / 1_000);
+    expect(await events(resigned(token, { exp: now + 60 }))).toMatchObject({ status: 200 });
+    expect(await events(resigned(token, { exp: now - 60 }))).toMatchObject(refused);
     const producer = `system:serviceaccount:${tenant}:publisher`;
-    expect(gateway.lines("events published")).toMatchObject([{ producer }, { producer }]);
+    expect(gateway.lines("events published")).toMatchObject([{ producer }, { producer }, { producer }]);
     expect(gateway.output).not.toContain(token);
   });
 

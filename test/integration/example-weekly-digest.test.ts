@@ -134,6 +134,11 @@ describe("the manifests of the weekly digest", () => {
     ]);
     expect(problems.filter(({ problem }) => problem.severity === "error")).toEqual([]);
     expect(routes).toMatchObject([{ namespace: "digest", name: "weekly-digest" }]);
+    const { destinations = [] } = routes[0]?.spec ?? {};
+    const customers = JSON.parse(readFileSync(`${DIR}customers.json`, "utf8")) as { id: string }[];
+    expect(destinations.map(({ eventTypes }) => eventTypes)).toEqual(
+      customers.map(({ id }) => [`digest.weekly.${id}`]),
+    );
   });
 
   it("give the job exactly the right that the gateway asks about", async () => {
