@@ -125,6 +125,27 @@ export function listsConformance(open: Open): void {
     },
   );
 
+  withStore("ends a page of bodies after about a mebibyte, and goes on there", async ({ inbox, operations }) => {
+    const ids: string[] = [];
+    for (let i = 0; i < 3; i++) ids.push((await inbox.claim(newEvent({ body: Buffer.alloc(600_000, "x") }))).id);
+    const first = await operations.eventsAfter({ route: ROUTE, limit: 10, bodies: true });
+    expect(first).toMatchObject({ items: [{ id: ids[0] }, { id: ids[1] }], more: true });
+    const second = await operations.eventsAfter({ route: ROUTE, after: first.next, limit: 10, bodies: true });
+    expect(second).toMatchObject({ items: [{ id: ids[2] }], more: false });
+  });
+
+  withStore("refuses a cursor from before another route's events were adopted", async (store) => {
+    const to = "00000000000000bb";
+    await store.inbox.claim(newEvent());
+    await store.inbox.claim(newEvent({ policy: routePolicy({ route: to }) }));
+    const { next } = await store.operations.eventsAfter({ route: to, limit: 10 });
+    await store.shelves().adopt(ROUTE, to);
+    await expect(store.operations.eventsAfter({ route: to, after: next - 1, limit: 10 })).rejects.toThrow(
+      CursorExpired,
+    );
+    expect((await store.operations.eventsAfter({ route: to, limit: 10 })).items).toHaveLength(2);
+  });
+
   withStore("refuses a cursor of a route's former life, whose events were purged", async (store) => {
     await store.inbox.claim(newEvent());
     const { next } = await store.operations.eventsAfter({ route: ROUTE, limit: 10 });
