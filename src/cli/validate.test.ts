@@ -78,6 +78,18 @@ describe("davit validate", () => {
     expect(stderr).toContain("WebhookDestination shop/acme-eu: spec.id: id is immutable");
   });
 
+  test("refuses an id that two WebhookDestinations of a namespace want", async () => {
+    const file = join(directory, "destinations.yaml");
+    const manifest = (name: string, namespace: string) =>
+      `{kind: WebhookDestination, apiVersion: davit.dev/v1alpha1, metadata: {name: ${name}, namespace: ${namespace}}, spec: {id: A-17, url: "https://a.example.com/"}}`;
+    await writeFile(file, [manifest("b", "shop"), manifest("a", "shop"), manifest("c", "lab")].join("\n---\n"));
+    const { code, stderr } = await run("-f", file);
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      `${file}: WebhookDestination shop/b: spec.id: the id "A-17" belongs to WebhookDestination a: choose another id, or delete that one\n`,
+    );
+  });
+
   test("prints the resolved spec with --effective", async () => {
     const { code, stdout } = await run("-f", join(VALID, "minimal.yaml"), "--effective");
     expect(code).toBe(0);

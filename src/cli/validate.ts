@@ -8,6 +8,7 @@ import {
 } from "../api/manifests.ts";
 import { observeKeys } from "../routes/observed-keys.ts";
 import { type Command, parse, UsageError } from "./command.ts";
+import { idConflicts } from "./id-conflicts.ts";
 import { loadManifests } from "./manifest-files.ts";
 import { placeConflicts } from "./place-conflicts.ts";
 
@@ -34,7 +35,12 @@ export const command: Command = {
     if (values.file === undefined) throw new UsageError("name the manifests with -f FILE or -f DIR");
     const { previous } = values;
     const manifests = await loadManifests(values.file, previous === undefined ? {} : { previous });
-    const problems = [...manifests.problems, ...placeConflicts(manifests.routes), ...keyWarnings(manifests)];
+    const problems = [
+      ...manifests.problems,
+      ...placeConflicts(manifests.routes),
+      ...idConflicts(manifests.destinations),
+      ...keyWarnings(manifests),
+    ];
     for (const problem of problems) io.stderr.write(`${formatManifestProblem(problem)}\n`);
     if (values.effective) {
       for (const route of manifests.routes) io.stdout.write(effectiveYaml(route));

@@ -62,6 +62,18 @@ function only(compilation: Compilation) {
 }
 
 describe("compileAll", () => {
+  it("says of a WebhookDestination that nothing is delivered to it yet", () => {
+    const destination = `
+apiVersion: davit.dev/v1alpha1
+kind: WebhookDestination
+metadata: { name: acme, namespace: shop }
+spec: { url: "https://acme.example.com/" }
+`;
+    const { warnings, errors } = compileTexts([route("a"), secret("one"), destination]);
+    expect(errors).toEqual([]);
+    expect(warnings.join()).toContain("shop/acme: a WebhookDestination; routes cannot deliver to it yet");
+  });
+
   it("changes nothing when the manifests say the same", () => {
     const first = compileTexts([route("a"), secret("one")]);
     const second = compileTexts([route("a"), secret("one")], first, NOW + HOUR);

@@ -76,6 +76,7 @@ export function compileAll(input: CompilationInput): Compilation {
       ...all.filter((problem) => !isError(problem)).map(formatManifestProblem),
       ...otherInstances(input),
       ...unusedServices(manifests, input.services),
+      ...idleDestinations(manifests),
       ...conflictWarnings(places),
       ...warnings,
     ],
@@ -193,6 +194,14 @@ function workerWarnings({ namespace, name, route }: RouteManifest): string[] {
   );
   if (ignored.length === 0) return [];
   return [`${namespace}/${name}: ${ignored.join(", ")}: ignored here; davit dev runs all workers in this process`];
+}
+
+/** A WebhookDestination is checked; no route may send to one yet. */
+function idleDestinations({ destinations }: Manifests): string[] {
+  return destinations.map(
+    ({ namespace, name }) =>
+      `${namespace}/${name}: a WebhookDestination; routes cannot deliver to it yet, it is only checked`,
+  );
 }
 
 /** A `--service` that no route refers to is most likely misspelt. */
