@@ -76,7 +76,7 @@ function environment(start: PodStart, { cluster, serverFor }: PodSurroundings): 
   return {
     [`DAVIT_${role}_ADMIN_PORT`]: "0",
     [`DAVIT_${role}_ADDRESS`]: "127.0.0.1",
-    ...(role === "GATEWAY" ? { DAVIT_GATEWAY_PORT: "0" } : {}),
+    ...(role === "GATEWAY" ? { DAVIT_GATEWAY_PORT: "0", DAVIT_GATEWAY_API_PORT: "0" } : {}),
     DAVIT_LOG_LEVEL: "debug",
     NODE_COMPILE_CACHE: COMPILE_CACHE,
     DAVIT_KUBERNETES_SERVER: serverFor?.(start) ?? cluster.url,
