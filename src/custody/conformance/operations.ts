@@ -279,14 +279,14 @@ export function discardConformance(open: Open): void {
     expect(await store.operations.cancel({ eventId: id })).toEqual({ copies: 2, active: 0 });
     expect(await store.operations.cancel({ eventId: id })).toEqual({ copies: 0, active: 0 });
     expect(await stateOf(store, id)).toEqual(["cancelled", "cancelled"]);
-    await sleep(5);
-    expect(await take(worker)).toEqual([]);
-    expect(await take(worker, destinationPolicy({ destination: OTHER }))).toEqual([]);
     const backlogs = await store.ledger.stats([DESTINATION, OTHER]);
     expect([...backlogs.values()]).toMatchObject([
       { waiting: 0, delayed: 0 },
       { waiting: 0, delayed: 0 },
     ]);
+    await sleep(5);
+    expect(await take(worker)).toEqual([]);
+    expect(await take(worker, destinationPolicy({ destination: OTHER }))).toEqual([]);
     expect(await store.inbox.claim({ ...newEvent(), mark: event.mark })).toEqual({ outcome: "duplicate", id });
     await store.tend([routePolicy()]);
     expect(await store.inbox.claim({ ...newEvent(), mark: event.mark })).toEqual({ outcome: "duplicate", id });

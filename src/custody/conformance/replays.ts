@@ -119,7 +119,11 @@ export function replaysConformance(open: Open): void {
     const other = store.operations.startReplay({ filter: {}, key: "k" });
     await expect(other).rejects.toThrow(ReplayKeyReused);
     await expect(store.operations.startReplay({ filter: FILTER, rate: 0 })).rejects.toThrow(RangeError);
-    expect(await store.operations.replays()).toHaveLength(1);
+    const racing = await Promise.all(
+      [1, 2, 3].map(() => store.operations.startReplay({ filter: FILTER, key: "same" })),
+    );
+    expect(racing.map(({ created }) => created).toSorted()).toEqual([false, false, true]);
+    expect(await store.operations.replays()).toHaveLength(2);
   });
 
   withStore("go no faster than their rate", async (store) => {
