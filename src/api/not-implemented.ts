@@ -21,7 +21,6 @@ export const GAPS: readonly Gap[] = [
 /** The same for WebhookDestination. */
 export const DESTINATION_GAPS: readonly Gap[] = [
   { path: ["spec", "rateLimit"], remedy: "remove it: only concurrency bounds what is sent" },
-  { path: ["spec", "tls"], remedy: "remove it: the system's authorities are used, and no client certificate" },
   { path: ["spec", "disableAfter"], remedy: "remove it: a failing destination is not disabled" },
   { path: ["spec", "notify"], remedy: "remove it, and watch the metrics of deliveries" },
   { path: ["spec", "access"], remedy: "remove it" },

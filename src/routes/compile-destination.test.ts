@@ -86,6 +86,22 @@ describe("compileDestination", () => {
     expect(reasonOf(secretsOf({ acme: { token: "" } }, USABLE))).toEqual(["spec.headersFrom[0].secretRef SecretEmpty"]);
   });
 
+  test("holds the certificates of the exchange, and is incomplete without one of them", () => {
+    const tls = {
+      caSecretRef: { name: "acme", key: "ca.crt" },
+      clientCertificateSecretRef: { name: "acme-client" },
+    };
+    const secrets = (client: Record<string, string>) =>
+      secretsOf({ acme: { "ca.crt": "CA" }, "acme-client": client }, USABLE);
+    const whole = compiled({ tls }, { secrets: secrets({ "tls.crt": "CERTIFICATE", "tls.key": "KEY" }) });
+    expect(whole.entry.tls).toEqual({ ca: "CA", certificate: "CERTIFICATE", key: "KEY" });
+    expect(whole.entry.incomplete).toBeUndefined();
+    const half = compiled({ tls }, { secrets: secrets({ "tls.crt": "CERTIFICATE" }) });
+    expect(half.entry.incomplete).toEqual(["spec.tls.clientCertificateSecretRef"]);
+    expect(half.unresolved.map(({ path }) => path)).toEqual(["spec.tls.clientCertificateSecretRef"]);
+    expect(compiled({ tls }).entry.incomplete).toEqual(["spec.tls.caSecretRef", "spec.tls.clientCertificateSecretRef"]);
+  });
+
   test("keeps the previous signing key for a day", () => {
     const signing = { scheme: "StandardWebhooks", secretRef: { name: "acme", key: "signing" } } as const;
     const { entry } = compiled({ signing });

@@ -6,7 +6,7 @@ import { OTHERS_DELIVERY } from "../api/defaults.ts";
 import type { Problem } from "../api/problem.ts";
 import { parseDuration } from "../lib/duration.ts";
 import { compileDelivery, compileRetry, compileSigner, compileTarget, type Surroundings } from "./compile-delivery.ts";
-import type { DestinationEntry, RingKey, RouteDelivery } from "./entry.ts";
+import type { DestinationEntry, DestinationTls, RingKey, RouteDelivery } from "./entry.ts";
 import { advanceRing, type RingChange } from "./key-ring.ts";
 import { observeSigningKey, readUsable, type Secrets, type Unresolved } from "./observed-keys.ts";
 
@@ -51,19 +51,20 @@ export function compileDestination(input: CompileDestinationInput): CompileDesti
   if (spec === undefined) return { ok: false, problems };
   const id = destinationId(spec.id);
   if (id === undefined) return { ok: false, problems: [unusableId()] };
-  const { ring, unresolved } = signingRing(input, spec);
-  const headers = readHeaders(spec, input.secrets);
+  const signing = signingRing(input, spec);
+  const secret = secretFields(spec, input.secrets);
+  const unresolved = [...signing.unresolved, ...secret.unresolved];
   const entry = {
     ...identityOf(input, id),
     ...compileDelivery({ ...OTHERS_DELIVERY, concurrency: spec.concurrency ?? 1 }, []),
     target: compileTarget(spec, input),
     eventTypes: [],
-    ...writtenFields(spec, ring?.keys ?? []),
-    ...headers.fields,
+    ...writtenFields(spec, signing.ring?.keys ?? []),
+    ...secret.fields,
     ...switches(spec),
   };
-  const { keys: _, ...rotation } = ring ?? { keys: [], tooManyChanges: false };
-  return { ok: true, entry, warnings: problems, unresolved: [...unresolved, ...headers.unresolved], rotation };
+  const { keys: _, ...rotation } = signing.ring ?? { keys: [], tooManyChanges: false };
+  return { ok: true, entry, warnings: problems, unresolved, rotation };
 }
 
 function identityOf({ destination, published }: CompileDestinationInput, id: string) {
@@ -119,6 +120,19 @@ function signingRing(
   return { ring, unresolved };
 }
 
+/** Fields whose values are in Secrets, those of signing aside. */
+function secretFields(spec: ResolvedWebhookDestinationSpec, secrets: Secrets) {
+  const headers = readHeaders(spec, secrets);
+  const tls = readTls(spec, secrets);
+  const unresolved = [...headers.unresolved, ...tls.unresolved];
+  const fields: Partial<DestinationEntry> = {
+    ...(spec.headersFrom.length > 0 && { headersFrom: headers.values }),
+    ...(spec.tls && { tls: tls.values }),
+    ...(unresolved.length > 0 && { incomplete: [...new Set(unresolved.map(({ path }) => path))] }),
+  };
+  return { fields, unresolved };
+}
+
 function readHeaders({ headersFrom }: ResolvedWebhookDestinationSpec, secrets: Secrets) {
   const values: Record<string, string> = {};
   const unresolved: Unresolved[] = [];
@@ -128,11 +142,25 @@ function readHeaders({ headersFrom }: ResolvedWebhookDestinationSpec, secrets: S
     if ("value" in found) values[name.toLowerCase()] = found.value.toString("latin1");
     else unresolved.push(found);
   }
-  const fields: Partial<DestinationEntry> = {
-    ...(headersFrom.length > 0 && { headersFrom: values }),
-    ...(unresolved.length > 0 && { incomplete: unresolved.map(({ path }) => path) }),
+  return { values, unresolved };
+}
+
+/** Certificates of the exchange. One that is missing makes the destination incomplete: it is not spoken to with the others alone. */
+function readTls({ tls }: ResolvedWebhookDestinationSpec, secrets: Secrets) {
+  const values: { -readonly [K in keyof DestinationTls]: DestinationTls[K] } = {};
+  const unresolved: Unresolved[] = [];
+  const read = (field: keyof DestinationTls, ref: { readonly name: string; readonly key: string }, path: string) => {
+    const found = readUsable(ref, secrets, path);
+    if ("value" in found) values[field] = found.value.toString("utf8");
+    else unresolved.push(found);
   };
-  return { fields, unresolved };
+  if (tls?.caSecretRef) read("ca", tls.caSecretRef, "spec.tls.caSecretRef");
+  const client = tls?.clientCertificateSecretRef;
+  if (client) {
+    read("certificate", { name: client.name, key: "tls.crt" }, "spec.tls.clientCertificateSecretRef");
+    read("key", { name: client.name, key: "tls.key" }, "spec.tls.clientCertificateSecretRef");
+  }
+  return { values, unresolved };
 }
 
 function unusableId(): Problem {
