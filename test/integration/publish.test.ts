@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { HEALTHY, destinationEntry, routeEntry } from "../../src/gateway/testing.ts";
@@ -262,6 +263,20 @@ describe("the API listener", () => {
       const gateway = await start(route(changes), options);
       expect(await publish(gateway, "no JSON")).toMatchObject({ status, body: { error } });
     }
+  });
+
+  it.each([
+    ["8388609", 413],
+    ["8388608", 100],
+  ])("judges a body of %s bytes before it comes: %i", async (length, status) => {
+    const { url } = await start();
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    const path = "/v1/namespaces/shop/routes/push/events";
+    const fields = `Host: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Length: ${length}\r\nExpect: 100-continue`;
+    socket.write(`POST ${path} HTTP/1.1\r\n${fields}\r\n\r\n`);
+    const [head] = (await once(socket, "data")) as [Buffer];
+    expect(head.toString()).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    socket.destroy();
   });
 
   it("gives a route's place in flight back after each request", async () => {
