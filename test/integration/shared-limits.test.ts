@@ -7,7 +7,14 @@ import type { EventView, Inbox, Ledger } from "../../src/custody/port.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
 import { startRedis } from "../support/redis.ts";
 import { type Receiver, startReceiver } from "../support/shared/receiver.ts";
-import { GATES, ROUTES, type SharedSettings, STEPS, type Trap } from "../support/shared/settings.ts";
+import {
+  GATES,
+  ROUTES,
+  type SharedSettings,
+  sharedDestinations,
+  STEPS,
+  type Trap,
+} from "../support/shared/settings.ts";
 
 const DESTINATIONS = Object.entries(GATES).map(([destination, { limit }]) => ({ destination, limit }));
 const LIMITS = new Map(DESTINATIONS.map(({ destination, limit }) => [destination, limit]));
@@ -136,6 +143,9 @@ describe("destinations that three routes share", () => {
     cleanups.push(() => {
       for (const worker of workers) worker.end();
     });
+    const policies = new Map([...sharedDestinations(receiver.url, false)].map(([id, { policy }]) => [id, policy]));
+    const takes = [...policies.keys()].map((destination) => ({ destination, want: 0 }));
+    await store.outbox(scope, { policies: () => ROUTES }).turn({ settles: [], takes, policies });
     const endsAt = Date.now() + CHAOS_MS;
     const lives = workers.map((worker) => worker.live(endsAt));
     const ids = await send(store.inbox(scope), receiver, { endsAt, random });

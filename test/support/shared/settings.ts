@@ -51,9 +51,14 @@ export const GATES: Readonly<Record<string, Pick<DestinationPolicy, "limit" | "g
   "~paced": { limit: 2, gate: { seq: 1, rate: { requests: 30, perMs: 1_000, burst: 3 } } },
 };
 
-export function sharedDestinations(url: string): Map<string, WorkerDestination> {
+/** What the workers believe of each destination: an older config with no limit to speak of, so that only what the store keeps can hold them back. */
+const OUTDATED = { limit: 64, gate: { seq: 0 } };
+
+/** The destinations as the store is to have them, or as the workers believe them to be. */
+export function sharedDestinations(url: string, believed: boolean): Map<string, WorkerDestination> {
   return new Map(
-    Object.entries(GATES).map(([id, { limit, gate }]) => {
+    Object.entries(GATES).map(([id, kept]) => {
+      const { limit, gate } = believed ? OUTDATED : kept;
       const plain = workerDestination({
         id,
         name: id.slice(1),

@@ -57,7 +57,7 @@ const attempt: Attempt = async (copy, to, context) => {
   return result;
 };
 
-const worker = new Worker({ outbox, attempt, destinations: sharedDestinations(url) });
+const worker = new Worker({ outbox, attempt, destinations: sharedDestinations(url, true) });
 await worker.start();
 process.send?.("ready");
 process.once("SIGTERM", () => {
