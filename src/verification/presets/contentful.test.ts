@@ -73,6 +73,11 @@ describe("contentful", () => {
     ["SignatureMalformed", "a list without the timestamp", unstamped()],
     [
       "SignatureMalformed",
+      "a list of more headers than any sender signs",
+      listed([NAMES, ...Array.from({ length: 62 }, (_, at) => `x-${at}`)].join(",")),
+    ],
+    [
+      "SignatureMalformed",
       "a list with a name twice",
       { headers: { "x-contentful-signed-headers": `${NAMES},x-contentful-topic` } },
     ],
