@@ -56,8 +56,11 @@ export function workerConfigs(
   const stripped = routes
     .map((entry): RouteEntry => ({ ...entry, keys: [] }))
     .toSorted((a, b) => (a.route < b.route ? -1 : 1));
-  const shared = destinations.toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  const size = JSON.stringify(stripped).length + JSON.stringify(shared).length;
+  // Hashed once each: there may be 10,000.
+  const shared = destinations
+    .map((entry) => ({ entry, hash: shortHash(entry.id) }))
+    .toSorted((a, b) => (a.entry.id < b.entry.id ? -1 : 1));
+  const size = JSON.stringify(stripped).length + JSON.stringify(destinations).length;
   const parts = size <= ONE_PART_BYTES ? 1 : MAX_WORKER_CONFIGS;
   const seq = Math.max(0, ...routes.map((entry) => entry.seq), ...destinations.map((entry) => entry.seq ?? 0));
   const isIn = (hash: string, part: number) => Number.parseInt(hash.slice(0, 4), 16) % parts === part;
@@ -69,7 +72,9 @@ export function workerConfigs(
     namespace,
     parts,
     routes: stripped.filter(({ route }) => isIn(route, part)),
-    ...(shared.length > 0 && { destinations: shared.filter(({ id }) => isIn(shortHash(id), part)) }),
+    ...(shared.length > 0 && {
+      destinations: shared.filter(({ hash }) => isIn(hash, part)).map(({ entry }) => entry),
+    }),
   }));
 }
 
