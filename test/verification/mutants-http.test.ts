@@ -12,7 +12,7 @@ import { outcomeOf, wireCase, type WireCase } from "./wire.ts";
 const WIDTH = 8;
 
 /** A signature that leaves the body out is good for one body only: such mutants get a route each. */
-const ONE_BODY: ReadonlySet<string> = new Set(["mailgun-body", "monday-jwt"]);
+const ONE_BODY: ReadonlySet<string> = new Set(["mailgun-body", "twilio-form"]);
 
 let gateway: VectorGateway;
 /** What the providers' servers hold, by route. */
