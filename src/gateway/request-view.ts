@@ -81,7 +81,15 @@ export class RequestView implements SignedRequest {
   }
 }
 
-/** @param name in lower case, as most senders write it */
+/** Bit that tells an ASCII letter's case. */
+const CASE = 0x20;
+
+/**
+ * Most names of the right length begin differently: only the others are worth a copy in lower case.
+ * @param name in lower case, as most senders write it
+ */
 function isNamed(candidate: string, name: string): boolean {
-  return candidate.length === name.length && (candidate === name || candidate.toLowerCase() === name);
+  if (candidate.length !== name.length) return false;
+  if ((candidate.charCodeAt(0) | CASE) !== (name.charCodeAt(0) | CASE)) return false;
+  return candidate === name || candidate.toLowerCase() === name;
 }

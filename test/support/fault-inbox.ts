@@ -24,15 +24,8 @@ export class FaultInbox implements Inbox {
   readonly #marks = new Map<string, string>();
 
   async claim(event: NewEvent): Promise<ClaimResult> {
-    if (this.fault === "hang") return await new Promise<never>(() => undefined);
-    if (this.fault === "bug") throw new TypeError("not a function");
-    if (this.fault !== undefined) throw new CustodyError(this.fault, "injected");
-    const nonce = event.nonce?.key.toString("hex");
-    const body = event.nonce?.bodyHash.toString("hex");
-    if (nonce !== undefined && body !== undefined) {
-      if ((this.#nonces.get(nonce) ?? body) !== body) return { outcome: "reused", id: event.id };
-      this.#nonces.set(nonce, body);
-    }
+    await this.#fail();
+    if (this.#isReused(event)) return { outcome: "reused", id: event.id };
     const mark = event.mark && event.mark.key.toString("hex") + (event.mark.bodyHash?.toString("hex") ?? "");
     const known = mark === undefined ? undefined : this.#marks.get(mark);
     if (known !== undefined) return { outcome: this.reviving ? "revived" : "duplicate", id: known };
@@ -42,13 +35,26 @@ export class FaultInbox implements Inbox {
   }
 
   async keep(kept: KeptHandshake): Promise<void> {
-    if (this.fault === "hang") return await new Promise<never>(() => undefined);
-    if (this.fault === "bug") throw new TypeError("not a function");
-    if (this.fault !== undefined) throw new CustodyError(this.fault, "injected");
+    await this.#fail();
     this.kept.push(kept);
   }
 
   reject(rejection: Rejection): void {
     this.rejections.push(rejection);
+  }
+
+  async #fail(): Promise<void> {
+    if (this.fault === "hang") return await new Promise<never>(() => undefined);
+    if (this.fault === "bug") throw new TypeError("not a function");
+    if (this.fault !== undefined) throw new CustodyError(this.fault, "injected");
+  }
+
+  /** A nonce that was good for another body. */
+  #isReused({ nonce }: NewEvent): boolean {
+    if (nonce === undefined) return false;
+    const [key, body] = [nonce.key.toString("hex"), nonce.bodyHash.toString("hex")];
+    const isOther = (this.#nonces.get(key) ?? body) !== body;
+    if (!isOther) this.#nonces.set(key, body);
+    return isOther;
   }
 }

@@ -122,7 +122,7 @@ export function replaysConformance(open: Open): void {
     const racing = await Promise.all(
       [1, 2, 3].map(() => store.operations.startReplay({ filter: FILTER, key: "same" })),
     );
-    expect(racing.map(({ created }) => created).toSorted()).toEqual([false, false, true]);
+    expect(racing.filter(({ created }) => created)).toHaveLength(1);
     expect(await store.operations.replays()).toHaveLength(2);
   });
 
