@@ -53,7 +53,9 @@ describe.each(UNWANTED)("no file holds $what", (unwanted) => {
   });
   test("and the search would find one", () => {
     expect(findIn(unwanted.example.join(""), unwanted)).toHaveLength(1);
-    expect(findIn("path/work/x, a@example.com, user:secret@redis.example.com, https://user:pw@shop.io/a", unwanted)).toEqual([]);
+    expect(
+      findIn("path/work/x, a@example.com, user:secret@redis.example.com, https://user:pw@shop.io/a", unwanted),
+    ).toEqual([]);
   });
 });
 
