@@ -76,9 +76,12 @@ describe("the fake kubelet", () => {
     await expect.poll(() => readyReplicas(namespace), poll).toBe(1);
     processes[0]?.child.kill("SIGKILL");
     await expect.poll(() => processes.length, poll).toBe(2);
+    const restarts = async () => {
+      const [pod] = await cluster.admin.list(`/api/v1/namespaces/${namespace}/pods`);
+      return pod?.["status"].containerStatuses[0].restartCount;
+    };
+    await expect.poll(restarts, poll).toBe(1);
     await expect.poll(() => readyReplicas(namespace), poll).toBe(1);
-    const [pod] = await cluster.admin.list(`/api/v1/namespaces/${namespace}/pods`);
-    expect(pod?.["status"].containerStatuses[0].restartCount).toBe(1);
   });
 
   test("removes a deleted pod once its process has ended, and lets a namespace go", async () => {

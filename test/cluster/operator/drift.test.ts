@@ -1,6 +1,7 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { parseAllDocuments } from "yaml";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { sharedCluster } from "../../support/cluster.ts";
 import { kubectl } from "../../support/operator/kubectl.ts";
@@ -21,11 +22,12 @@ beforeAll(async () => {
 });
 afterAll(() => release?.stop());
 
+/** All manifests; a `kustomization.yaml` only says how to put some of them together. */
 const examples = readdirSync(join(ROOT, "examples"), { recursive: true, encoding: "utf8" })
-  .filter((name) => name.endsWith(".yaml"))
+  .filter((name) => name.endsWith(".yaml") && !name.endsWith("kustomization.yaml"))
   .map((name) => join(ROOT, "examples", name));
 /** Namespaces that the examples are in. */
-const NAMESPACES = ["quickstart", "shop"];
+const NAMESPACES = [...new Set(examples.flatMap(namespacesIn))];
 
 // First, as what the examples leave behind runs out in its own time.
 describe("a release whose routes do not change", () => {
@@ -82,6 +84,15 @@ describe("every example", () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
   });
 });
+
+interface Named {
+  readonly metadata: { readonly namespace?: string };
+}
+
+function namespacesIn(file: string): string[] {
+  const objects = parseAllDocuments(readFileSync(file, "utf8")).map((document) => document.toJS() as Named);
+  return objects.flatMap(({ metadata }) => metadata.namespace ?? []);
+}
 
 /** Routes of the examples that no gateway serves. */
 async function unpublished(): Promise<string[]> {
