@@ -52,11 +52,19 @@ export class HmacKey {
     let size = 0;
     for (const part of parts) size += part.length;
     if (size > ONE_SHOT_BYTES) return this.#streamed(parts).digest(encoding);
-    let at = this.#inner.copy(scratch);
-    const block = at;
-    for (const part of parts)
-      at += typeof part === "string" ? scratch.write(part, at, "latin1") : part.copy(scratch, at);
-    this.#outer.write(hash(this.#algorithm, scratch.subarray(0, at), "binary"), block, "latin1");
+    const block = this.#inner.length;
+    // `set` and a plain view cost less than `Buffer.copy` and `Buffer.subarray`.
+    scratch.set(this.#inner);
+    let at = block;
+    for (const part of parts) {
+      if (typeof part === "string") at += scratch.write(part, at, "latin1");
+      else {
+        scratch.set(part, at);
+        at += part.length;
+      }
+    }
+    const message = new Uint8Array(scratch.buffer, scratch.byteOffset, at);
+    this.#outer.write(hash(this.#algorithm, message, "binary"), block, "latin1");
     return hash(this.#algorithm, this.#outer, encoding);
   }
 
