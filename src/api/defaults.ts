@@ -24,7 +24,7 @@ export const FOREIGN_ENDPOINT_SCHEDULE: readonly string[] = ["5s", "5m", "30m", 
 export const FOREIGN_ENDPOINT_JITTER = 0.1;
 
 /** Window of the weak dedupe key, unless `dedupe.window` is written out. */
-export const WEAK_WINDOW = "10m";
+const WEAK_WINDOW = "10m";
 
 /** For how long a sender of whom nothing is known may repeat a delivery, ms. */
 const UNKNOWN_RETRY_MS = 7 * 86_400_000;

@@ -21,7 +21,7 @@ export function inlineDestinationId(route: string, name: string): string {
 }
 
 /** Most characters (code points) of a WebhookDestination's `spec.id`. */
-export const MAX_DESTINATION_ID = 128;
+const MAX_DESTINATION_ID = 128;
 
 /**
  * Id of a WebhookDestination's copies, lane and metrics: `~` and its `spec.id`, every byte of its UTF-8 but `[A-Za-z0-9._-]` percent-encoded, so that no

@@ -12,7 +12,7 @@ interface Gap {
  * What the kinds promise and this version does not do. Such a field is refused rather than ignored. Whoever builds the function removes the line;
  * at the end none is left.
  */
-export const GAPS: readonly Gap[] = [
+const GAPS: readonly Gap[] = [
   { path: ["spec", "destinationSelector"], remedy: "list destinations with serviceRef or url" },
   { path: ["spec", "destinations", "*", "destinationRef"], remedy: "use url or serviceRef" },
   { path: ["spec", "destinations", "*", "cleanup"], remedy: "use url or serviceRef" },

@@ -100,7 +100,7 @@ function print(io: Io, access: CustodyAccess, { event, bodies, provider }: Found
  * The event with an id in any of the namespaces.
  * @throws CommandError when there are no namespaces
  */
-export async function findEvent(access: CustodyAccess, id: string): Promise<EventView | undefined> {
+async function findEvent(access: CustodyAccess, id: string): Promise<EventView | undefined> {
   if (access.namespaces.length === 0) throw new CommandError("no namespace has a route yet");
   const found = await Promise.all(access.namespaces.map((namespace) => access.ledger(namespace).event(id)));
   return found.find((event) => event !== undefined);

@@ -15,7 +15,7 @@ import { deathOfMissing, judgeShared } from "./shared-destinations.ts";
 /** A lease lasts the timeout and this much more, ms (`custody.md` §3). */
 export const LEASE_MARGIN_MS = 5_000;
 /** A copy whose destination is not in the configuration is looked at again after this, ms. */
-export const PARKED_MS = 5_000;
+const PARKED_MS = 5_000;
 /** Bytes of a response that are kept when it was a success: enough for "ignored" and the like. */
 const KEPT_OF_SUCCESS = 256;
 

@@ -15,7 +15,7 @@ export interface Way {
 }
 
 /** Straight to a public address, with the system's authorities. */
-export const PLAIN_WAY: Way = { key: "", network: "Public" };
+const PLAIN_WAY: Way = { key: "", network: "Public" };
 
 /** A way with its key, which is made of a hash: a key of TLS must not be found in it. Make it once for a destination. */
 export function wayOf(parts: Omit<Way, "key">): Way {

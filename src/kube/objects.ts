@@ -63,7 +63,7 @@ export function keyOf(object: KubeObject): string {
 }
 
 /** {@link keyOf} for a reference. */
-export function refKey(ref: ObjectRef): string {
+function refKey(ref: ObjectRef): string {
   return ref.namespace ? `${ref.namespace}/${ref.name}` : ref.name;
 }
 

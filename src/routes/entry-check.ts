@@ -1,5 +1,5 @@
 /** Newest schema of a route's entry that this version reads. */
-export const ENTRY_SCHEMA = 1;
+const ENTRY_SCHEMA = 1;
 
 type Kind = "string" | "number" | "object" | "array";
 

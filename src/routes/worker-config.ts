@@ -4,7 +4,7 @@ import { shortHash } from "../lib/hash.ts";
 import type { DestinationEntry, RouteEntry } from "./entry.ts";
 
 /** Newest schema of a worker's config that this version reads and the one it writes. */
-export const WORKER_CONFIG_SCHEMA = 1;
+const WORKER_CONFIG_SCHEMA = 1;
 
 /** Key of a config Secret's `data`, and name of the file where n = 0 is mounted: gzip of the JSON of a {@link WorkerConfig}. */
 export const WORKER_CONFIG_KEY = "config.json.gz";

@@ -5,9 +5,9 @@ import type { Queue } from "./queue.ts";
 const DAY_MS = 86_400_000;
 
 /** 1 s, 5 s, 30 s: dead on the 4th failure. */
-export const DEFAULT_SCHEDULE: readonly string[] = ["1s", "5s", "30s"];
+const DEFAULT_SCHEDULE: readonly string[] = ["1s", "5s", "30s"];
 /** A handler is given this long. */
-export const DEFAULT_TIMEOUT = "60s";
+const DEFAULT_TIMEOUT = "60s";
 const MAX_TIMEOUT_MS = 60_000;
 const DEFAULT_CONCURRENCY = 16;
 

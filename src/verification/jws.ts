@@ -58,7 +58,7 @@ function kidOf(kid: unknown): string | undefined {
 }
 
 /** Decodes base64url without padding (RFC 7515 §2); `undefined` for anything but the one canonical text. */
-export function decodeBase64Url(text: string): Buffer | undefined {
+function decodeBase64Url(text: string): Buffer | undefined {
   if (!BASE64URL.test(text)) return undefined;
   const decoded = Buffer.from(text, "base64url");
   return decoded.toString("base64url") === text ? decoded : undefined;

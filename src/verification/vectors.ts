@@ -196,7 +196,7 @@ export function plainRequest(
 }
 
 /** Header access over plain data. Values are UTF-8 here; a request has them as one character a byte, as Node reads them. */
-export function headerLookup(
+function headerLookup(
   headers: Readonly<Record<string, string | readonly string[]>>,
 ): (name: string) => readonly string[] {
   const byName = new Map<string, readonly string[]>();

@@ -5,7 +5,7 @@ import type { Sender } from "./request.ts";
 // Fixtures of tests over all providers; not part of the build.
 
 /** A secret that every scheme can read: 64 characters (Contentful), which are hex (Adyen) and base64 (Standard Webhooks) alike. */
-export const ANY_SECRET = "00112233445566778899aabbccddeeff0123456789abcdef0123456789abcdef";
+const ANY_SECRET = "00112233445566778899aabbccddeeff0123456789abcdef0123456789abcdef";
 
 /** Secrets of a provider: Box has two. */
 export function secretsOf({ name }: Preset): readonly string[] {

@@ -12,7 +12,7 @@ export interface RecordMeta {
 }
 
 /** Schema this code writes, and the newest it reads. Records of a newer `minReader` are left alone. */
-export const RECORD_SCHEMA = 1;
+const RECORD_SCHEMA = 1;
 
 /**
  * Reads the metadata field of a record.

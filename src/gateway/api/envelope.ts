@@ -1,9 +1,9 @@
 import { isRecord } from "../../lib/record.ts";
 
 /** Longest `id` of an event, characters. */
-export const MAX_ID = 256;
+const MAX_ID = 256;
 /** Longest `type`, characters: filters of destinations are no longer. */
-export const MAX_TYPE = 128;
+const MAX_TYPE = 128;
 
 /** What is read of an event's envelope; everything in it is delivered as it was written. */
 export interface Envelope {

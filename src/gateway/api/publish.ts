@@ -18,7 +18,7 @@ import { API_REFUSALS, type ApiReason } from "./refusals.ts";
 import { answerOf, outcomeOf, refusalOf, type ItemResult } from "./results.ts";
 
 /** Largest request, bytes. */
-export const MAX_REQUEST_BYTES = 8 * 1_048_576;
+const MAX_REQUEST_BYTES = 8 * 1_048_576;
 /** What all requests of a process hold at a time, bytes. */
 const MAX_BYTES_IN_FLIGHT = 8 * MAX_REQUEST_BYTES;
 const MAX_KEY = 255;

@@ -28,7 +28,7 @@ const RSA_SHA256 = "2a864886f70d01010b";
 let serial = 1;
 
 /** Keys are made slowly: one pair for all that need none of their own. */
-export const SHARED_KEYS = generateKeyPairSync("rsa", { modulusLength: 2_048 });
+const SHARED_KEYS = generateKeyPairSync("rsa", { modulusLength: 2_048 });
 
 /** Makes a certificate, signed with RSA and SHA-256. */
 export function makeCertificate(options: CertificateOptions): TestCertificate {

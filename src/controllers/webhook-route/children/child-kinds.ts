@@ -11,7 +11,7 @@ import {
 import type { ResourceType } from "../../../kube/resource-type.ts";
 
 /** HTTPRoutes of the Gateway API (https://gateway-api.sigs.k8s.io/), version v1. */
-export const HTTP_ROUTES: ResourceType = {
+const HTTP_ROUTES: ResourceType = {
   group: "gateway.networking.k8s.io",
   version: "v1",
   kind: "HTTPRoute",

@@ -4,7 +4,7 @@ import { fieldOf } from "../../../lib/record.ts";
 import type { Place } from "./place-parts.ts";
 
 /** Host and path of everything that a live Ingress or HTTPRoute lets in, whoever wrote it so. A match for every path has the path "". */
-export function exposedPlaces(object: KubeObject): readonly Place[] {
+function exposedPlaces(object: KubeObject): readonly Place[] {
   const spec = fieldOf(object, "spec");
   const rules = listOf(spec, "rules");
   const hostnames = listOf(spec, "hostnames");

@@ -8,7 +8,7 @@ const KEY = "key";
 const BYTES = 32;
 
 /** Name of the Secret with the random key of a release's instance. */
-export function releaseKeySecretName(instance: string): string {
+function releaseKeySecretName(instance: string): string {
   return `davit-${instance}-release-key`;
 }
 

@@ -38,7 +38,7 @@ export function workerState(operator: Operator, route: Live<RouteObject>, entry:
 }
 
 /** What keeps workers from being made or scaled. */
-export function workerProblem(operator: Operator, scope: WorkerScope, route: Live<RouteObject>): Refusal | undefined {
+function workerProblem(operator: Operator, scope: WorkerScope, route: Live<RouteObject>): Refusal | undefined {
   if (operator.children.state(workerPlace(scope, operator.config).namespace, WORKER_KINDS) === "Refused") {
     return { reason: "WorkersUnavailable", message: "Davit may not see the objects of this namespace" };
   }
