@@ -1,23 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../lib/clock.ts";
-import { obstacleOf, routeOf, wantsEventType } from "./destinations.ts";
+import { obstacleOf, routeOf } from "./destinations.ts";
 import { redact } from "./redact.ts";
-
-describe("wantsEventType", () => {
-  it.each([
-    [[], undefined, true],
-    [[], "order.created", true],
-    [["order.*"], "order.created", true],
-    [["order.*"], "orders.created", false],
-    [["order.created"], "order.created", true],
-    [["order.created"], "order.created.v2", false],
-    [["*"], "anything", true],
-    [["order.*"], undefined, false],
-    [["invoice.paid", "order.*"], "order.x", true],
-  ] as const)("%j wants %s: %s", (patterns, type, expected) => {
-    expect(wantsEventType(patterns, type)).toBe(expected);
-  });
-});
 
 describe("a destination that is not in the config", () => {
   const policy = {

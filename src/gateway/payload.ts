@@ -69,12 +69,3 @@ function rawEventType({ eventType }: PayloadRules, view: RequestView): unknown {
   const parsed = view.json();
   return parsed.ok ? valueAt(parsed.value, eventType.tokens) : undefined;
 }
-
-/** Whether a destination's filter lets the type through. Patterns: exact, or a prefix ending in `*`. An empty filter takes everything. */
-export function matchesType(patterns: readonly string[], eventType: string | undefined): boolean {
-  if (patterns.length === 0) return true;
-  if (eventType === undefined) return false;
-  return patterns.some((pattern) =>
-    pattern.endsWith("*") ? eventType.startsWith(pattern.slice(0, -1)) : eventType === pattern,
-  );
-}

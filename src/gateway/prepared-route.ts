@@ -3,6 +3,7 @@ import { keptBytes } from "../lib/kept-bytes.ts";
 import { Secret } from "../lib/secret.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { RouteEntry } from "../routes/entry.ts";
+import { wantsEventType } from "../routes/event-types.ts";
 import { SLOW_SHARE } from "../routes/observations.ts";
 import type { KeyUse, VerificationKey, Verifier } from "../verification/types.ts";
 import { handshakeMethods } from "../verification/handshakes/find.ts";
@@ -14,7 +15,7 @@ import { type ChosenRules, compileChosen } from "./chosen-destination.ts";
 import { compileDedupe, type DedupeRules } from "./dedupe-mark.ts";
 import { compileKeptHeaders, type HeaderRules, keepsProviderId, keepsSignature } from "./kept-headers.ts";
 import type { ObservationWindow } from "./observation-window.ts";
-import { compilePayload, matchesType, type PayloadRules } from "./payload.ts";
+import { compilePayload, type PayloadRules } from "./payload.ts";
 import { routeMeters, type RouteMeters } from "./route-meters.ts";
 
 type Copies = NewEvent["destinations"];
@@ -140,5 +141,5 @@ function copiesOf({
   const targets = [...destinations.map(({ concurrency, ...one }) => ({ ...one, limit: concurrency })), ...sharedCopies];
   const all = targets.map(({ id, limit }) => ({ destination: id, limit }));
   if (targets.every(({ eventTypes }) => eventTypes.length === 0)) return () => all;
-  return (eventType) => all.filter((_, index) => matchesType(targets[index]?.eventTypes ?? [], eventType));
+  return (eventType) => all.filter((_, index) => wantsEventType(targets[index]?.eventTypes ?? [], eventType));
 }
