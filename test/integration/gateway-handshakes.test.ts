@@ -2,13 +2,8 @@ import { createHmac } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { SECRET } from "../../src/gateway/testing.ts";
 import type { RouteEntry } from "../../src/routes/entry.ts";
-import {
-  keyFor,
-  type GatewayOverRedis,
-  providerRoute,
-  sendTo,
-  startGatewayOverRedis,
-} from "../support/gateway-over-redis.ts";
+import { sendTo } from "../support/gateway.ts";
+import { keyFor, type GatewayOverRedis, providerRoute, startGatewayOverRedis } from "../support/gateway-over-redis.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 
 let redis: TestRedis;

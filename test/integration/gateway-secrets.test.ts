@@ -6,7 +6,8 @@ import type { RouteEntry } from "../../src/routes/entry.ts";
 import { presets } from "../../src/verification/presets/index.ts";
 import { presetOf } from "../../src/verification/verifier.ts";
 import { startGateway, type Running } from "../support/gateway.ts";
-import { keyFor, providerRoute, sendTo, startGatewayOverRedis } from "../support/gateway-over-redis.ts";
+import { sendTo } from "../support/gateway.ts";
+import { keyFor, providerRoute, startGatewayOverRedis } from "../support/gateway-over-redis.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 
 const TOKEN = "q7Rk2mXv9TzL4pWs";

@@ -1,4 +1,4 @@
-import { request as httpRequest, type RequestListener } from "node:http";
+import type { RequestListener } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import express from "express";
 import { afterEach, describe, expect, it } from "vitest";
@@ -8,7 +8,7 @@ import type { RouteVerification } from "../../src/verification/config.ts";
 import { keysOf } from "../../src/verification/vectors.ts";
 import { signAs } from "../../src/verification/verifier.ts";
 import { destinationEntry, HEALTHY, HOST, ringKey, routeEntry, SECRET } from "../../src/gateway/testing.ts";
-import { startGateway, type Running } from "../support/gateway.ts";
+import { sendTo, startGateway, type Running } from "../support/gateway.ts";
 
 const QUEUE_PUSH: RouteVerification = { type: "provider", provider: "queue-push" };
 const GITHUB: RouteVerification = { type: "provider", provider: "github" };
@@ -24,33 +24,12 @@ async function start(...args: Parameters<typeof startGateway>): Promise<Running>
   return running;
 }
 
-interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly text: string;
-}
-
 function post(
-  { url }: Running,
+  gateway: Running,
   path: string,
-  {
-    body = "",
-    headers = {},
-    method = "POST",
-  }: { body?: string | Buffer; headers?: Record<string, string>; method?: string },
-): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const request = httpRequest(`${url}${path}`, { method, headers: { host: HOST, ...headers }, agent: false });
-    request.on("error", reject);
-    request.on("response", (response) => {
-      let text = "";
-      response.on("data", (data: Buffer) => {
-        text += data.toString();
-      });
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
-    });
-    request.end(body);
-  });
+  options: Omit<Parameters<typeof sendTo>[1], "path"> = {},
+): ReturnType<typeof sendTo> {
+  return sendTo(gateway, { ...options, path });
 }
 
 function signed(config: RouteVerification, body: string, id = "d-1", secret = SECRET): Record<string, string> {

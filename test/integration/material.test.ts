@@ -3,13 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { FetchError, type FetchRequest, type FetchResponse } from "../../src/egress/guarded-fetch.ts";
 import { makeCertificate } from "../../src/gateway/material/testing.ts";
 import type { RouteEntry } from "../../src/routes/entry.ts";
-import {
-  keyFor,
-  type GatewayOverRedis,
-  providerRoute,
-  sendTo,
-  startGatewayOverRedis,
-} from "../support/gateway-over-redis.ts";
+import { sendTo } from "../support/gateway.ts";
+import { keyFor, type GatewayOverRedis, providerRoute, startGatewayOverRedis } from "../support/gateway-over-redis.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 
 const TOPIC = "arn:aws:sns:us-east-1:123456789012:orders";

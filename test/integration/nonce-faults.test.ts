@@ -2,7 +2,8 @@ import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { SECRET } from "../../src/gateway/testing.ts";
-import { type GatewayOverRedis, providerRoute, sendTo, startGatewayOverRedis } from "../support/gateway-over-redis.ts";
+import { sendTo } from "../support/gateway.ts";
+import { type GatewayOverRedis, providerRoute, startGatewayOverRedis } from "../support/gateway-over-redis.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 
 const ROUNDS = 6;

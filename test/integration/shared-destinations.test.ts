@@ -23,7 +23,8 @@ import {
   mergeWorkerConfigs,
   workerConfigs,
 } from "../../src/routes/worker-config.ts";
-import { type GatewayOverRedis, sendTo, startGatewayOverRedis } from "../support/gateway-over-redis.ts";
+import { sendTo } from "../support/gateway.ts";
+import { type GatewayOverRedis, startGatewayOverRedis } from "../support/gateway-over-redis.ts";
 import { loopbackSender } from "../support/loopback-sender.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 

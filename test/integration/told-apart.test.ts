@@ -2,13 +2,8 @@ import { createHash, createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SECRET } from "../../src/gateway/testing.ts";
 import type { RouteEntry } from "../../src/routes/entry.ts";
-import {
-  type GatewayOverRedis,
-  keyFor,
-  providerRoute,
-  sendTo,
-  startGatewayOverRedis,
-} from "../support/gateway-over-redis.ts";
+import { sendTo } from "../support/gateway.ts";
+import { type GatewayOverRedis, keyFor, providerRoute, startGatewayOverRedis } from "../support/gateway-over-redis.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 
 // What a provider repeats is one event, what it says again is another, and what somebody else makes of a delivery he saw is none.

@@ -1,9 +1,8 @@
-import { request as httpRequest } from "node:http";
 import { Writable } from "node:stream";
 import type { Inbox, Ledger } from "../../src/custody/port.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
 import type { GatewayOptions } from "../../src/gateway/server.ts";
-import { HOST, ringKey, routeEntry } from "../../src/gateway/testing.ts";
+import { ringKey, routeEntry } from "../../src/gateway/testing.ts";
 import { createLogger } from "../../src/observability/logger.ts";
 import type { RouteEntry } from "../../src/routes/entry.ts";
 import { presetOf } from "../../src/verification/verifier.ts";
@@ -79,34 +78,4 @@ export function providerRoute(provider: string, changes: Partial<RouteEntry> = {
 /** A key of a route with a use. */
 export function keyFor(use: RouteEntry["keys"][number]["use"], secret: string): RouteEntry["keys"][number] {
   return { ...ringKey(secret), use };
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly text: string;
-}
-
-/** Sends one request to `/push` and what stands behind it. */
-export function sendTo(
-  { url }: Pick<Running, "url">,
-  {
-    method = "POST",
-    path = "/push",
-    body = "",
-    headers = {},
-  }: { method?: string; path?: string; body?: string | Buffer; headers?: Record<string, string> },
-): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const request = httpRequest(`${url}${path}`, { method, headers: { host: HOST, ...headers }, agent: false });
-    request.on("error", reject);
-    request.on("response", (response) => {
-      let text = "";
-      response.on("data", (data: Buffer) => {
-        text += data.toString();
-      });
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
-    });
-    request.end(body);
-  });
 }

@@ -1,10 +1,11 @@
+import { request as httpRequest } from "node:http";
 import { once } from "node:events";
 import { connect, type AddressInfo } from "node:net";
 import { createGateway, type Gateway, type GatewayOptions } from "../../src/gateway/server.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/observability/logger.ts";
 import { createMetrics, type Metrics } from "../../src/observability/metrics.ts";
-import { HEALTHY } from "../../src/gateway/testing.ts";
+import { HEALTHY, HOST } from "../../src/gateway/testing.ts";
 import type { RouteEntry } from "../../src/routes/entry.ts";
 import { FaultInbox } from "./fault-inbox.ts";
 
@@ -61,4 +62,34 @@ async function exchange(
   if (halfClose) socket.end();
   await closed;
   return received;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+/** Sends one request to `/push` and what stands behind it. */
+export function sendTo(
+  { url }: Pick<Running, "url">,
+  {
+    method = "POST",
+    path = "/push",
+    body = "",
+    headers = {},
+  }: { method?: string; path?: string; body?: string | Buffer; headers?: Record<string, string> },
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(`${url}${path}`, { method, headers: { host: HOST, ...headers }, agent: false });
+    request.on("error", reject);
+    request.on("response", (response) => {
+      let text = "";
+      response.on("data", (data: Buffer) => {
+        text += data.toString();
+      });
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+    });
+    request.end(body);
+  });
 }
