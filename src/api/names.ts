@@ -108,6 +108,16 @@ export function routesNamespace(release: string): string {
   return `${release}-routes`;
 }
 
+/** Namespace that holds what the release publishes of WebhookDestinations and nothing else: no keys. */
+export function destinationsNamespace(release: string): string {
+  return `${release}-destinations`;
+}
+
+/** Name of the Secret that publishes a WebhookDestination there. */
+export function destinationSecretName(instance: string, namespace: string, name: string): string {
+  return `davit-destination-${shortHash(instance, namespace, name)}`;
+}
+
 /** Name of the Lease by which one of several controllers leads, in the release's namespace. */
 export function leaderLeaseName(instance: string): string {
   return `davit-controller-${instance}`;
