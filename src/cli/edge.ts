@@ -1,10 +1,10 @@
 import { ROLLBACK_LINE } from "../custody/redis/incarnation.ts";
 import { RedisStore, type RedisStoreOptions } from "../custody/redis/store.ts";
-import type { PublishAccess } from "../gateway/api/access.ts";
 import { type ApiServer, createApiServer } from "../gateway/api/server.ts";
 import { BacklogMonitor } from "../gateway/backlog.ts";
 import { routeTable } from "../gateway/route-table.ts";
 import { createGateway, type Gateway, type GatewayOptions } from "../gateway/server.ts";
+import type { Access } from "../kube/access.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { Logger } from "../observability/logger.ts";
 import type { Metrics } from "../observability/metrics.ts";
@@ -45,7 +45,7 @@ export interface EdgeOptions
   /** See `BacklogMonitorOptions`. */
   readonly showsBacklog?: () => boolean;
   /** Who may publish events through the API listener. Absent: there is no such listener. */
-  readonly access?: PublishAccess | undefined;
+  readonly access?: Access | undefined;
 }
 
 /** The gateway over a store: match table, limits by backlog, HTTP server. Its routes come from manifests in files or from the API server. */

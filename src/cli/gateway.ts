@@ -5,7 +5,7 @@ import type { Config } from "../config/schema.ts";
 import { RightsCheck } from "../custody/redis/rights-check.ts";
 import type { RedisStore } from "../custody/redis/store.ts";
 import { EgressGuard } from "../egress/guard.ts";
-import { ClusterAccess } from "../gateway/api/access.ts";
+import { ClusterAccess } from "../kube/access.ts";
 import { RouteSource } from "../gateway/source/route-source.ts";
 import { ServingLease } from "../gateway/source/serving-lease.ts";
 import { ServingPods } from "../gateway/source/serving-pods.ts";

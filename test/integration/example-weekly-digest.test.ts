@@ -7,7 +7,8 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { parseManifests } from "../../src/api/manifests.ts";
-import { ClusterAccess } from "../../src/gateway/api/access.ts";
+import { publishingInto } from "../../src/gateway/api/publish.ts";
+import { ClusterAccess } from "../../src/kube/access.ts";
 import { routeEntry } from "../../src/gateway/testing.ts";
 import type { ResourceAttributes } from "../../src/kube/access-review.ts";
 import { listen, portOf } from "../../src/lib/listen.ts";
@@ -148,7 +149,7 @@ describe("the manifests of the weekly digest", () => {
       authenticate: async () => ({ username: "a", groups: [] }),
       isAllowed: async (_user, attributes) => asked.push(attributes) > 0,
     });
-    await (await access.producer("t"))?.mayPublish("digest", "weekly-digest");
+    await (await access.caller("t"))?.may(publishingInto("digest", "weekly-digest"));
     expect(asked).toEqual([
       {
         verb: "create",

@@ -205,7 +205,7 @@ describe("who may publish", () => {
   );
 
   it("is told no more than 403 where the right is missing, whether there is such a route or not", async () => {
-    const access = { producer: async () => ({ name: "tester", mayPublish: async () => false }) };
+    const access = { caller: async () => ({ name: "tester", may: async () => false }) };
     const gateway = await start(route(), { access });
     const answers = [
       await publish(gateway, [event()]),
@@ -222,7 +222,7 @@ describe("who may publish", () => {
 
   it("is nobody while that cannot be told", async () => {
     const lost = () => Promise.reject(new Error("the API server could not be asked: connection refused"));
-    for (const access of [{ producer: lost }, { producer: async () => ({ name: "tester", mayPublish: lost }) }]) {
+    for (const access of [{ caller: lost }, { caller: async () => ({ name: "tester", may: lost }) }]) {
       const gateway = await start(route(), { access });
       const { status, headers, body } = await publish(gateway, [event()]);
       expect([status, headers.get("retry-after"), body.error]).toEqual([503, "5", "AccessUnknown"]);

@@ -1,7 +1,7 @@
 import { Writable } from "node:stream";
 import type { Ledger } from "../../src/custody/port.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
-import { type PublishAccess, TokenAccess } from "../../src/gateway/api/access.ts";
+import { type Access, TokenAccess } from "../../src/kube/access.ts";
 import type { PublishAnswer } from "../../src/gateway/api/results.ts";
 import { type ApiServer, type ApiServerOptions, createApiServer } from "../../src/gateway/api/server.ts";
 import { createGateway, type Gateway, type GatewayOptions } from "../../src/gateway/server.ts";
@@ -36,7 +36,7 @@ export async function startPublishing(
   redis: TestRedis,
   routes: readonly RouteEntry[],
   options: Partial<ApiServerOptions> & {
-    readonly access?: PublishAccess;
+    readonly access?: Access;
     readonly gateway?: Partial<GatewayOptions>;
   } = {},
 ): Promise<Publishing> {

@@ -6,7 +6,7 @@ import { createHttpAttempt } from "../../delivery/http-attempt.ts";
 import { NamespaceWorker } from "../../delivery/namespace-worker.ts";
 import { EgressGuard } from "../../egress/guard.ts";
 import { HttpSender } from "../../egress/http-sender.ts";
-import { TokenAccess } from "../../gateway/api/access.ts";
+import { TokenAccess } from "../../kube/access.ts";
 import { listen, portOf } from "../../lib/listen.ts";
 import type { Secret } from "../../lib/secret.ts";
 import { createAdminServer } from "../../observability/http.ts";

@@ -1,5 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Inbox } from "../../custody/port.ts";
+import type { ResourceAttributes } from "../../kube/access-review.ts";
+import type { Access, Caller } from "../../kube/access.ts";
+import { BEARER_CHALLENGE, bearerToken } from "../../lib/bearer-token.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { monotonicUlids } from "../../lib/ulid.ts";
 import type { Logger } from "../../observability/logger.ts";
@@ -9,7 +12,6 @@ import type { InsideDoor } from "../inside-door.ts";
 import type { PreparedRoute } from "../prepared-route.ts";
 import { REFUSALS } from "../refusals.ts";
 import { send, sendRefusal, type WrittenRefusal } from "../respond.ts";
-import type { Producer, PublishAccess } from "./access.ts";
 import { ByteBudget } from "./byte-budget.ts";
 import { claimAll } from "./claim-all.ts";
 import { MAX_EVENTS, readEnvelopes } from "./envelope-list.ts";
@@ -27,7 +29,7 @@ const PLAIN = /^[\x20-\x7e]+$/;
 /** What publishing needs of its surroundings. */
 export interface PublishOptions {
   readonly door: InsideDoor;
-  readonly access: PublishAccess;
+  readonly access: Access;
   readonly inboxFor: (namespace: string) => Inbox;
   readonly clock: Clock;
   readonly metrics: Metrics;
@@ -49,7 +51,7 @@ interface Publishing extends RouteName {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly startedAt: number;
-  producer?: Producer;
+  producer?: Caller;
 }
 
 /** Ends a request with a refusal. */
@@ -110,10 +112,10 @@ export class Publish {
     const { request, namespace, route: name } = publishing;
     const token = bearerToken(request);
     if (token === undefined) throw refuse("TokenMissing");
-    const producer = await known(access.producer(token));
+    const producer = await known(access.caller(token));
     if (producer === undefined) throw refuse("TokenRefused");
     publishing.producer = producer;
-    if (!(await known(producer.mayPublish(namespace, name)))) throw refuse("NotAllowed");
+    if (!(await known(producer.may(publishingInto(namespace, name))))) throw refuse("NotAllowed");
     const route = door.named(namespace, name);
     if (route === "unusable") throw new Refused(REFUSALS.RouteUnusable);
     if (route === undefined) throw refuse(ready() ? "NoSuchRoute" : "NotReady");
@@ -179,7 +181,7 @@ export class Publish {
     const { metrics, logger, door } = this.#options;
     const refused = error instanceof Refused ? error : new Refused(REFUSALS.Unexpected);
     const { refusal, retryAfter, detail } = refused;
-    const headers = refusal.status === 401 ? { "www-authenticate": 'Bearer realm="davit"' } : {};
+    const headers = refusal.status === 401 ? { "www-authenticate": BEARER_CHALLENGE } : {};
     sendRefusal(request, response, refusal, { retryAfter, headers });
     // Names that anybody can invent are no labels.
     const served = producer && door.named(namespace, name);
@@ -201,10 +203,9 @@ function idempotencyKey({ headersDistinct }: IncomingMessage): string | undefine
   return key;
 }
 
-/** RFC 6750 §2.1. Sent twice it is none. */
-function bearerToken({ headersDistinct }: IncomingMessage): string | undefined {
-  const [value = "", ...others] = headersDistinct["authorization"] ?? [];
-  return others.length > 0 ? undefined : /^bearer +([\w.~+/-]+=*)$/i.exec(value)?.[1];
+/** What a producer must have the right to. */
+export function publishingInto(namespace: string, name: string): ResourceAttributes {
+  return { verb: "create", group: "davit.dev", resource: "webhookroutes", subresource: "events", namespace, name };
 }
 
 /** Whoever cannot be told is not let in. */

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { answerConnectionErrors } from "../connection-errors.ts";
-import { CLAIM_TIMEOUT_MS, closeServer, SERVER_OPTIONS } from "../http-server.ts";
+import { answerConnectionErrors } from "../../lib/connection-errors.ts";
+import { closeServer, SERVER_OPTIONS } from "../../lib/http-server.ts";
+import { CLAIM_TIMEOUT_MS } from "../claim-timeout.ts";
 import { REFUSALS } from "../refusals.ts";
 import { sendRefusal } from "../respond.ts";
 import { Publish, type PublishOptions, type RouteName } from "./publish.ts";

@@ -1,6 +1,6 @@
 import type { Server, ServerOptions } from "node:http";
 
-/** Of every listener of the gateway that takes events. */
+/** Limits of every listener that strangers reach. */
 export const SERVER_OPTIONS: ServerOptions = {
   /** Larger header blocks are answered 431 by the parser, bytes. */
   maxHeaderSize: 16_384,
@@ -10,9 +10,6 @@ export const SERVER_OPTIONS: ServerOptions = {
   keepAliveTimeout: 75_000,
   connectionsCheckingInterval: 5_000,
 };
-
-/** The answer must be out within 2.5 s of the claim, whatever the store does. */
-export const CLAIM_TIMEOUT_MS = 2_400;
 
 /** Stops listening. Idle connections are closed at once, busy ones after their answer, at the latest after `graceMs`. */
 export async function closeServer(server: Server, graceMs: number): Promise<void> {
