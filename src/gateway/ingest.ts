@@ -13,7 +13,7 @@ import type { RouteObservation } from "../routes/observations.ts";
 import { acceptedAnswer } from "./accepted-answer.ts";
 import { Admission, type Turned } from "./admission.ts";
 import { allowHeader } from "./allow-header.ts";
-import { declaredLength, readBody, type BodyResult } from "./body.ts";
+import { declaredLength, readBody, type BodyResult } from "../lib/request-body.ts";
 import type { AddressSet } from "../lib/address-set.ts";
 import { clientAddress } from "./client-address.ts";
 import { chosenByRequest, notChosenText } from "./chosen-destination.ts";

@@ -1,16 +1,9 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
-import { declaredLength } from "./body.ts";
+import { answerUnread } from "../lib/unread-body.ts";
 import type { Refusal } from "./refusals.ts";
-
-/** What is still read and thrown away after a refusal, so that the sender sees the answer instead of a reset connection. */
-const LINGER_BYTES = 1_048_576;
-const LINGER_MS = 1_000;
 
 /** Seconds in the `Retry-After` of a 503 whose reason has none of its own. */
 const RETRY_AFTER_S = 5;
-
-/** Unread bodies up to this size are read to their end, and the connection is kept. */
-const KEEP_ALIVE_BYTES = 65_536;
 
 /** What an answer needs of a refusal, whichever listener it is of. */
 export type WrittenRefusal = Omit<Refusal, "reason"> & { readonly reason: string };
@@ -49,13 +42,7 @@ export function sendRefusal(
   }
   const status = details.status ?? refusal.status;
   const headers = refusalHeaders(refusal, details, status);
-  if (request.complete || (declaredLength(request) ?? Number.POSITIVE_INFINITY) <= KEEP_ALIVE_BYTES) {
-    send(response, status, headers, refusal.body);
-    return;
-  }
-  response.writeHead(status, { ...headers, connection: "close" });
-  if (request.method !== "HEAD") response.write(refusal.body);
-  linger(request, response);
+  answerUnread(request, response, { status, headers, body: refusal.body });
 }
 
 function refusalHeaders(refusal: WrittenRefusal, details: RefusalDetails, status: number): OutgoingHttpHeaders {
@@ -67,25 +54,4 @@ function refusalHeaders(refusal: WrittenRefusal, details: RefusalDetails, status
     ...details.headers,
     ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
   };
-}
-
-function linger(request: IncomingMessage, response: ServerResponse): void {
-  let thrownAway = 0;
-  let closed = false;
-  const close = () => {
-    if (closed) return;
-    closed = true;
-    clearTimeout(timer);
-    request.pause();
-    // Only then: an earlier request of the connection may still wait for its answer, which goes out before this one.
-    response.end(() => request.socket.destroySoon());
-  };
-  const timer = setTimeout(close, LINGER_MS);
-  request.on("data", (piece: Buffer) => {
-    thrownAway += piece.length;
-    if (thrownAway > LINGER_BYTES) close();
-  });
-  request.on("close", close);
-  request.on("end", close);
-  request.resume();
 }

@@ -7,7 +7,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { monotonicUlids } from "../../lib/ulid.ts";
 import type { Logger } from "../../observability/logger.ts";
 import type { Metrics } from "../../observability/metrics.ts";
-import { declaredLength, readBody, type BodyResult } from "../body.ts";
+import { declaredLength, readBody, type BodyResult } from "../../lib/request-body.ts";
 import type { InsideDoor } from "../inside-door.ts";
 import type { PreparedRoute } from "../prepared-route.ts";
 import { REFUSALS } from "../refusals.ts";
