@@ -5,7 +5,8 @@ import {
   readEntrySecret,
   writtenEntrySecret,
 } from "../../src/controllers/webhook-route/publishing/publications.ts";
-import { type Draft, Publisher } from "../../src/controllers/webhook-route/publishing/publisher.ts";
+import { Stamps } from "../../src/controllers/publishing/stamps.ts";
+import { type Draft, routePublisher } from "../../src/controllers/webhook-route/publishing/route-publisher.ts";
 import { KubeClient } from "../../src/kube/client.ts";
 import { NAMESPACES, SECRETS } from "../../src/kube/core-types.ts";
 import { KubeTransport } from "../../src/kube/transport.ts";
@@ -38,11 +39,11 @@ const target = (name: string) => ({
 
 function publisher() {
   const publications = new Publications();
-  const clock = { now: () => now, monotonic: () => now };
+  const stamps = new Stamps({ now: () => now });
   const secrets = client.resource(SECRETS);
   return {
     publications,
-    publisher: new Publisher({ secrets, publications, clock, instance: "default", namespace: NAMESPACE }),
+    publisher: routePublisher({ secrets, stamps, publications, instance: "default", namespace: NAMESPACE }),
   };
 }
 

@@ -18,7 +18,8 @@ import { GatewayObservations } from "./observing/gateway-observations.ts";
 import { connectWatches } from "./watching/mappings.ts";
 import type { Observations, Operator } from "./operator.ts";
 import { Publications } from "./publishing/publications.ts";
-import { Publisher } from "./publishing/publisher.ts";
+import { routePublisher } from "./publishing/route-publisher.ts";
+import { Stamps } from "../publishing/stamps.ts";
 import { type RedisAccess, RedisAccessReconciler } from "./custody/redis-access.ts";
 import { RouteReconciler } from "./route/reconciler.ts";
 import { ensureReleaseKey } from "./publishing/release-key.ts";
@@ -169,6 +170,7 @@ export class WebhookRouteControllers {
     const { config, client, clock, logger, events, observations = NOTHING_OBSERVED, shelves } = this.#options;
     const secrets = client.resource(SECRETS);
     const publications = new Publications();
+    const stamps = new Stamps(clock);
     const namespace = routesNamespace(config.release);
     const { routes } = this.#queues;
     return {
@@ -189,7 +191,7 @@ export class WebhookRouteControllers {
       }),
       namespace: (name) => this.watches.namespaces.store.get(name),
       secrets: new TenantSecrets({ metadata: this.watches.tenantSecrets, client: secrets }),
-      publisher: new Publisher({ secrets, publications, clock, instance: config.instance, namespace }),
+      publisher: routePublisher({ secrets, stamps, publications, instance: config.instance, namespace }),
       rings: new SigningRings({ secrets, instance: config.instance }),
       ringWatch: this.watches.rings,
       gateways: new ServingGateways(clock),

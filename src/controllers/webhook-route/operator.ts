@@ -9,7 +9,7 @@ import type { Children } from "./children/children.ts";
 import type { GatewayObservations } from "./observing/gateway-observations.ts";
 import type { KindCache } from "./watching/kind-cache.ts";
 import type { Publications } from "./publishing/publications.ts";
-import type { Publisher } from "./publishing/publisher.ts";
+import type { RoutePublisher } from "./publishing/route-publisher.ts";
 import type { RedisAccess } from "./custody/redis-access.ts";
 import type { SigningRings } from "./publishing/rings.ts";
 import type { RouteIndex } from "./watching/route-index.ts";
@@ -49,7 +49,7 @@ export interface Operator {
   readonly namespace: (name: string) => Live<Namespace> | undefined;
   readonly secrets: TenantSecrets;
   readonly publications: Publications;
-  readonly publisher: Publisher;
+  readonly publisher: RoutePublisher;
   readonly rings: SigningRings;
   /** The watch of their Secrets. */
   readonly ringWatch: Pick<KindCache<KubeObject>, "want" | "state">;

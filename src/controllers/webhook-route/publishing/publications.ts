@@ -19,7 +19,7 @@ import {
   type ReleasedPlace,
   type UnusablePublication,
 } from "../../../routes/publication.ts";
-import { FreshStore } from "./fresh-store.ts";
+import { FreshStore } from "../../publishing/fresh-store.ts";
 
 /** One entry Secret, read. Holds the only parsed copy of an entry in the controller. */
 export interface EntrySecret {

@@ -11,7 +11,7 @@ import type { Live } from "../../../kube/objects.ts";
 import type { ResourceClient } from "../../../kube/resource-client.ts";
 import { fieldOf } from "../../../lib/record.ts";
 import type { RingKey } from "../../../routes/entry.ts";
-import { FreshStore } from "./fresh-store.ts";
+import { FreshStore } from "../../publishing/fresh-store.ts";
 
 /** Newest schema of a ring Secret that this version reads and the one it writes. */
 const RING_SCHEMA = 1;

@@ -5,7 +5,7 @@ import { entryOf } from "../../../routes/testing.ts";
 import { boundClaims, releaseForerunner, tidyClaims } from "./leaving.ts";
 import type { Operator } from "../operator.ts";
 import { type EntrySecret, entryIn, Publications, releasedIn } from "../publishing/publications.ts";
-import type { Draft, PublicationTarget } from "../publishing/publisher.ts";
+import type { Draft, PublicationTarget } from "../publishing/route-publisher.ts";
 import { RouteIndex, type RouteObject } from "../watching/route-index.ts";
 import { type ShelfRound, ShelfReconciler } from "../custody/shelf-reconciler.ts";
 import { releasedSecret, servedSecret } from "../testing.ts";

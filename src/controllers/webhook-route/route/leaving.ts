@@ -12,7 +12,7 @@ import {
   placeKey,
   releasedIn,
 } from "../publishing/publications.ts";
-import type { PublicationTarget } from "../publishing/publisher.ts";
+import type { PublicationTarget } from "../publishing/route-publisher.ts";
 import { isShelved } from "../custody/shelf-reconciler.ts";
 import { claimantOf } from "./assessment.ts";
 import { WEBHOOK_ROUTES } from "../route-types.ts";

@@ -13,8 +13,8 @@ import { leaveBehind, releaseForerunner, releaseRoute, tidyClaims, withdrawIfCon
 import type { Operator } from "../operator.ts";
 import { decidePlace } from "./places.ts";
 import { type EntrySecret, entryIn, placeKey } from "../publishing/publications.ts";
-import { PublicationPace } from "../publishing/publication-pace.ts";
-import type { PublicationTarget } from "../publishing/publisher.ts";
+import { PublicationPace } from "../../publishing/publication-pace.ts";
+import type { PublicationTarget } from "../publishing/route-publisher.ts";
 import { type RouteObject, secretNames, signingRef } from "../watching/route-index.ts";
 import { signingOverlapMs } from "../publishing/signing-overlap.ts";
 import { type RouteFindings, writeStatus } from "../status/status-writer.ts";

@@ -1,4 +1,4 @@
-import { isNewer } from "../../../kube/resource-version.ts";
+import { isNewer } from "../../kube/resource-version.ts";
 
 /** What a {@link FreshStore} holds: anything with the version the API server gave it. */
 export interface Versioned {

@@ -1,5 +1,5 @@
-import type { Clock } from "../../../lib/clock.ts";
-import { TokenBucket } from "../../../lib/token-bucket.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { TokenBucket } from "../../lib/token-bucket.ts";
 
 /** Publications of one route at once, and ms between two after that. */
 const BURST = 10;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isNewer } from "../../../kube/resource-version.ts";
+import { isNewer } from "../../kube/resource-version.ts";
 import { FreshStore } from "./fresh-store.ts";
 
 const at = (resourceVersion: string, text = "") => ({ resourceVersion, text });
