@@ -37,6 +37,8 @@ describe("custody on Redis", () => {
         return new RedisShelves(client, tagOf(scope), { directory, namespace: scope.namespace, page });
       },
       operations: (stores[0] as RedisStore).operations(scope),
+      notices: (stores[0] as RedisStore).notices(scope),
+      statistics: (stores[0] as RedisStore).statistics(scope),
       tend: async (policies) => {
         const client = connect(redis.url, { enableOfflineQueue: true });
         clients.push(client);

@@ -12,8 +12,10 @@ import type {
   Settle,
   TakenCopy,
 } from "../port.ts";
+import type { Notices } from "../notices.ts";
 import type { Operations } from "../operations.ts";
 import type { Shelves } from "../shelves.ts";
+import type { Statistics } from "../statistics.ts";
 
 /** One namespace of a store under test. Outboxes of different processes differ in their token. */
 export interface ConformanceStore {
@@ -23,6 +25,8 @@ export interface ConformanceStore {
   /** `page`: records of one atomic step, to test what happens between two. */
   readonly shelves: (page?: number) => Shelves;
   readonly operations: Operations;
+  readonly notices: Notices;
+  readonly statistics: Statistics;
   /** A round of what workers do unasked: retention, replays until none runs. Returns what operators did since the last one. */
   readonly tend: (
     policies: readonly RoutePolicy[],

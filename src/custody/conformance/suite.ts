@@ -8,10 +8,12 @@ import { deadLettersConformance } from "./dead-letters.ts";
 import { retentionConformance } from "./retention.ts";
 import { ticketsConformance } from "./tickets.ts";
 import { statsConformance } from "./stats.ts";
+import { statisticsConformance } from "./statistics.ts";
 import { deadLetterPagesConformance, discardConformance, listsConformance } from "./operations.ts";
 import { replaysConformance } from "./replays.ts";
 import { shelvesConformance } from "./shelves.ts";
 import { gatesConformance } from "./gates.ts";
+import { noticesConformance } from "./notices.ts";
 import type { Open } from "./fixtures.ts";
 
 /** What every implementation of the custody port does. `open` gives a namespace of its own to each test. */
@@ -34,6 +36,9 @@ export function custodyConformance(open: Open): void {
   describe("gates", () => {
     gatesConformance(open);
   });
+  describe("notices", () => {
+    noticesConformance(open);
+  });
   describe("dead letters", () => {
     deadLettersConformance(open);
   });
@@ -45,6 +50,9 @@ export function custodyConformance(open: Open): void {
   });
   describe("stats", () => {
     statsConformance(open);
+  });
+  describe("statistics", () => {
+    statisticsConformance(open);
   });
   describe("lists", () => {
     listsConformance(open);

@@ -22,10 +22,7 @@ export class RedisGates implements Gates {
 
   async gate(destination: string): Promise<GateView> {
     const [state, config, seq] = await this.#redis.hmget(`${this.#prefix}gate:${destination}`, "st", "cfg", "cs");
-    const view = parseState(state ?? undefined);
-    if (config == null) return view;
-    const kept = JSON.parse(config) as GateConfig & { readonly limit: number };
-    return { ...view, config: { ...kept, seq: Number(seq) } };
+    return parseGate(state ?? "", config ?? "", seq ?? "");
   }
 
   async enable(destination: string): Promise<GateTransition | undefined> {
@@ -35,6 +32,14 @@ export class RedisGates implements Gates {
   async hold(destination: string, untilMs: number): Promise<GateTransition | undefined> {
     return parseTransition(destination, await this.#redis.hold(this.#prefix, destination, Math.ceil(untilMs)));
   }
+}
+
+/** Reads the fields `st`, `cfg` and `cs` of a gate; empty where there is none. */
+export function parseGate(state = "", config = "", seq = ""): GateView {
+  const view = parseState(state === "" ? undefined : state);
+  if (config === "") return view;
+  const kept = JSON.parse(config) as GateConfig & { readonly limit: number };
+  return { ...view, config: { ...kept, seq: Number(seq) } };
 }
 
 /** A policy's gate as the scripts read it: with the limit, which is kept and replaced together with it. */
@@ -62,7 +67,7 @@ export function parseTransition(destination: string, text: string): GateTransiti
   };
 }
 
-/** Reads "state ends generation fails since row trips ramp at reason". */
+/** Reads "state ends generation fails since row trips ramp at reason told". */
 function parseState(text = "C 0 0 0 0 0 0 0 0 -"): GateView {
   const [state = "", ends, generation, fails, since, , , ramp, at, reason] = text.split(" ");
   return {

@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import type { Redis } from "ioredis";
+import type { StatisticsReply } from "./statistics.ts";
 import { OPERATION_SCRIPTS, type OperationReplies } from "./operation-scripts.ts";
 
-const NAMES = ["claim", "janitor", "replay", "stats"] as const;
+const NAMES = ["claim", "janitor", "replay", "stats", "statistics", "destinations"] as const;
 /** Scripts that need `lua/gate.lua` too. */
 const GATE_NAMES = ["turn", "done", "enable", "hold"] as const;
 /** Scripts that need `lua/shelf.lua` too. */
@@ -23,6 +24,8 @@ export interface ScriptCommands extends OperationCommands {
   enable: Run<string>;
   hold: Run<string>;
   stats: Run<(string | number)[]>;
+  statistics: Run<StatisticsReply>;
+  destinations: Run<string[]>;
   shelve: Run<[shelved: number, active: number, more: number]>;
   unshelve: Run<[unshelved: number, more: number, passed: number]>;
   purge: Run<

@@ -9,6 +9,7 @@ import { RedisLedger } from "./ledger.ts";
 import { RedisOperations } from "./operations.ts";
 import { RedisOutbox } from "./outbox.ts";
 import { replayId } from "./replays.ts";
+import { RedisStatistics } from "./statistics.ts";
 import { TicketSource } from "./tickets.ts";
 
 const ROUTE = "00000000000000ff";
@@ -61,6 +62,9 @@ export async function selfTest(redis: CustodyClient, url: RedisUrl, tag: string)
     await ledger.enable(DESTINATION);
     await janitor.pass();
     await ledger.stats([DESTINATION]);
+    const statistics = new RedisStatistics(redis, scratch);
+    await statistics.of([DESTINATION]);
+    await statistics.list({ limit: 1 });
   } catch (error) {
     throw asCustodyError(error);
   } finally {
@@ -103,6 +107,7 @@ function outcomeOf({ destination, eventId, fence, attempt, now }: TakenCopy, out
 /** Every key the scripts above may have made. Named one by one: workers may not scan. */
 function scratchKeys(scratch: string, id: string): string[] {
   const bucket = Math.floor(Date.now() / POLICY.windowMs);
+  const day = Math.floor(Date.now() / 86_400_000);
   return [
     "live",
     "busy",
@@ -115,10 +120,12 @@ function scratchKeys(scratch: string, id: string): string[] {
     "replaying",
     "replay-lease",
     "tally",
+    "destinations",
     `replay:${replayId(REPLAY_KEY)}`,
     `e:${id}`,
     ...["route", "log", "dead"].map((name) => `${name}:${ROUTE}`),
     ...["lane", "late", "due", "lease", "gate", "dead"].map((name) => `${name}:${DESTINATION}`),
+    ...[day - 1, day, day + 1].map((number) => `hours:${number}:${DESTINATION}`),
     ...[bucket - 1, bucket, bucket + 1].map((number) => `seen:${POLICY.windowMs}:${number}`),
   ].map((name) => `${scratch}:${name}`);
 }

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Operations } from "../operations.ts";
 import type { CustodyHealth, Inbox, Ledger, Outbox, RoutePolicy } from "../port.ts";
 import type { Shelves } from "../shelves.ts";
+import type { Statistics } from "../statistics.ts";
 import { type CustodyClient, connect, connectForTickets, type RedisUrl } from "./connection.ts";
 import { asCustodyError } from "./errors.ts";
 import { Incarnation, type Rollback } from "./incarnation.ts";
@@ -15,6 +16,7 @@ import { RedisOperations } from "./operations.ts";
 import { RedisOutbox } from "./outbox.ts";
 import { selfTest } from "./self-test.ts";
 import { RedisShelves, ShelfDirectory } from "./shelves.ts";
+import { RedisStatistics } from "./statistics.ts";
 import { TicketQueues } from "./ticket-queues.ts";
 import { TicketSource } from "./tickets.ts";
 
@@ -101,6 +103,11 @@ export class RedisStore {
   /** Lists, replays, discard and cancel. */
   operations(scope: Scope): Operations {
     return new RedisOperations(this.#redis, tagOf(scope));
+  }
+
+  /** How destinations are doing. */
+  statistics(scope: Scope): Statistics {
+    return new RedisStatistics(this.#redis, tagOf(scope));
   }
 
   /** What deleted routes of a namespace leave behind. For the controller and the operator: its user needs `davit:<instance>:shelves`, a key without a tag. */

@@ -90,6 +90,7 @@ local function forget_route(route)
     if string.sub(d, 1, #route + 1) == route .. '/' then
       for _, place in ipairs({ 'gate:', 'lane:', 'late:', 'due:', 'lease:', 'dead:' }) do call('DEL', P .. place .. d) end
       call('ZREM', P .. 'busy', d)
+      call('ZREM', P .. 'destinations', d)
     end
   end
   for _, place in ipairs({ 'places:', 'shelf:', 'log:', 'dead:', 'rejected:', 'route:' }) do call('DEL', P .. place .. route) end

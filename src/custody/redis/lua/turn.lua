@@ -14,7 +14,7 @@ local now = now_ms()
 local stamp = int(now)
 local MAX_BYTES = 1048576
 local fenced, unknown, lost, expired, bytes = {}, 0, 0, 0, 0
-local handled, taking, freed, delivered = {}, {}, {}, {}
+local handled, taking, freed, delivered, failed = {}, {}, {}, {}, {}
 
 local gates = {}
 local function gate_of(policy)
@@ -78,6 +78,13 @@ local function reclaim(id, d, copy, meta)
   if copy.state == 'X' then forget_dead(id, d, meta.route) call('ZREM', P .. 'exp', id) end
 end
 
+-- Attempts by outcome, for statistics: `hours:<day>:<d>` has "<hour of the day>d" delivered and "…f" failed ones. It goes two days later.
+local function count_hourly(d, outcome, n)
+  local hour = math.floor(now / 3600000)
+  local key = P .. 'hours:' .. int(math.floor(hour / 24)) .. ':' .. d
+  if call('HINCRBY', key, hour % 24 .. outcome, n) == n then call('PEXPIRE', key, 172800000) end
+end
+
 local function settle(policy, id, fence, outcome, attempt, record, delay, effect)
   local d, key = policy.destination, P .. 'e:' .. id
   local v = read_record(id, 'm', 'c:' .. d)
@@ -103,7 +110,8 @@ local function settle(policy, id, fence, outcome, attempt, record, delay, effect
   local final = false
   if on_shelf and outcome == 'L' then copy.due = int(now + delay)   -- its route is deleted: it stays where it is
   else final = OUTCOME[outcome](copy, id, d, meta, delay) end
-  if outcome == 'D' and not on_shelf then delivered[d] = true end
+  if outcome == 'D' and not on_shelf then delivered[d] = (delivered[d] or 0) + 1 end
+  if outcome == 'L' or outcome == 'X' then failed[d] = (failed[d] or 0) + 1 end
   if on_shelf and final and meta.destinations == d then call('ZREM', P .. 'shelf:' .. meta.route, id) end
   call('HSET', key, 'c:' .. d, write_copy(copy), 'a:' .. d .. ':' .. attempt, record)
   if #attempt > 1 and tonumber(attempt) > MAX_LOG then call('HDEL', key, 'a:' .. d .. ':' .. int(attempt - MAX_LOG)) end
@@ -249,7 +257,8 @@ end
 -- Returns what is left ready (of what lies behind a gate: as much as that permits), and ms until the gate may permit more, when it is shut.
 local function take(policy, want, started)
   local d = policy.destination
-  if started ~= '' then call('HSET', P .. 'gate:' .. d, 'run', started) end
+  -- The first ticket it ever had: from now on it is listed.
+  if started ~= '' and call('HSET', P .. 'gate:' .. d, 'run', started) == 1 then call('ZADD', P .. 'destinations', 0, d) end
   call('ZADD', P .. 'busy', int(now + HELD_MS), d)
   expire_leases(policy)
   if policy.gate then return take_through(policy, gate_of(policy), want) end
@@ -267,7 +276,11 @@ for k = 1, settles do
   freed[policy.destination] = true
   i = i + 1
 end
-for d in pairs(delivered) do call('HSET', P .. 'gate:' .. d, 'delivered', stamp) end
+for d, n in pairs(delivered) do
+  call('HSET', P .. 'gate:' .. d, 'delivered', stamp)
+  count_hourly(d, 'd', n)
+end
+for d, n in pairs(failed) do count_hourly(d, 'f', n) end
 local first_take = i
 i = first_take + 3 * takes
 for _ = 1, adoptions do
