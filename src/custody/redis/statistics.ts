@@ -49,9 +49,8 @@ export class RedisStatistics implements Statistics {
 }
 
 function readRow(destination: string, at: number, row: Row | []): DestinationStatistics {
-  const [ready = 0, replayed = 0, delayed = 0, active = 0, dead = 0, waiting = 0, late = 0, delivered = 0] = row
-    .slice(0, NUMBERS)
-    .map(Number);
+  const numbers = row.slice(0, NUMBERS).map(Number);
+  const number = (place: number) => numbers[place] ?? 0;
   const [state, seq, config] = row.slice(NUMBERS, NUMBERS + 3) as string[];
   const [yesterday, today] = row.slice(NUMBERS + 3) as string[][];
   const midnight = Math.floor(at / DAY_MS) * DAY_MS;
@@ -59,11 +58,18 @@ function readRow(destination: string, at: number, row: Row | []): DestinationSta
     destination,
     at,
     gate: parseGate(state, config, seq),
-    copies: { ready, replayed, delayed, active, dead },
-    ...(waiting !== 0 && { oldestWaitingAt: waiting }),
-    ...(late !== 0 && { oldestDelayedAt: late }),
-    ...(delivered !== 0 && { lastDeliveredAt: delivered }),
+    copies: { ready: number(0), replayed: number(1), delayed: number(2), active: number(3), dead: number(4) },
+    ...timesOf(number(5), number(6), number(7)),
     hours: [...hoursOf(midnight - DAY_MS, yesterday), ...hoursOf(midnight, today)],
+  };
+}
+
+/** Those that are known: 0 is none. */
+function timesOf(oldestWaitingAt: number, oldestDelayedAt: number, lastDeliveredAt: number) {
+  return {
+    ...(oldestWaitingAt !== 0 && { oldestWaitingAt }),
+    ...(oldestDelayedAt !== 0 && { oldestDelayedAt }),
+    ...(lastDeliveredAt !== 0 && { lastDeliveredAt }),
   };
 }
 
