@@ -103,6 +103,10 @@ export function createMetrics(registry: Registry = new Registry()) {
     ),
     orphanedEvents: gauge("orphaned_events", "Events of deleted routes that wait on their shelf", ROUTE),
     routeInfo: gauge("route_info", "Always 1; labels describe the route", [...ROUTE, "verification", "dedupe"]),
+    apiRequests: counter("api_requests_total", "Requests at the operations API by operation and status", [
+      "endpoint",
+      "code",
+    ]),
     redisUp: gauge("redis_up", "1 while Redis answers and takes writes", []),
     redisDurable: gauge("redis_durable", "1 while acknowledged means on disk", ["source"]),
     redisMemoryRatio: gauge("redis_memory_ratio", "used_memory / maxmemory; the gateway sheds from 0.85", []),

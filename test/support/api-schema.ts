@@ -6,6 +6,7 @@ import { parse } from "yaml";
 const FILE = join(import.meta.dirname, "../../docs/openapi/v1.yaml");
 
 interface Operation {
+  readonly operationId: string;
   readonly responses: Readonly<Record<string, unknown>>;
 }
 

@@ -1,0 +1,5 @@
+import type { Endpoint } from "./endpoint.ts";
+import { listRejections } from "./rejections.ts";
+
+/** All endpoints of the listener of operators. Each is described in `docs/openapi/v1.yaml`. */
+export const ENDPOINTS: readonly Endpoint[] = [listRejections];
