@@ -4,7 +4,13 @@ import type { StatisticsReply } from "./statistics.ts";
 import { OPERATION_SCRIPTS, type OperationReplies } from "./operation-scripts.ts";
 
 const NAMES = ["claim", "janitor", "replay", "stats", "statistics", "destinations"] as const;
-/** Scripts that need `lua/gate.lua` too. */
+/** Scripts that need `lua/notices.lua` too: the command's name and the file's. */
+const NOTICE_SCRIPTS = {
+  takeNotices: "take-notices",
+  settleNotices: "settle-notices",
+  postponeNotice: "postpone-notice",
+} as const;
+/** Scripts that need `lua/gate.lua` too, and with it `lua/notices.lua`. */
 const GATE_NAMES = ["turn", "done", "enable", "hold"] as const;
 /** Scripts that need `lua/shelf.lua` too. */
 const SHELF_NAMES = ["shelve", "unshelve", "purge", "adopt", "orphans"] as const;
@@ -23,6 +29,9 @@ export interface ScriptCommands extends OperationCommands {
   replay: Run<number>;
   enable: Run<string>;
   hold: Run<string>;
+  takeNotices: Run<(string | number)[]>;
+  settleNotices: Run<number>;
+  postponeNotice: Run<number>;
   stats: Run<(string | number)[]>;
   statistics: Run<StatisticsReply>;
   destinations: Run<string[]>;
@@ -40,12 +49,16 @@ export type TurnReply = [number[], number, number, number, number[], Buffer, Buf
 
 const source = (name: string) => readFileSync(new URL(`lua/${name}.lua`, import.meta.url), "utf8");
 const library = source("lib");
-const gateLibrary = `${library}\n${source("gate")}`;
+const noticeLibrary = `${library}\n${source("notices")}`;
+const gateLibrary = `${noticeLibrary}\n${source("gate")}`;
 const shelfLibrary = `${library}\n${source("shelf")}`;
 
 /** Teaches a client the custody scripts (EVALSHA, with EVAL when the server does not know one yet). */
 export function withScripts(redis: Redis): Redis & ScriptCommands {
   for (const name of NAMES) redis.defineCommand(name, { numberOfKeys: 1, lua: `${library}\n${source(name)}` });
+  for (const [name, file] of Object.entries(NOTICE_SCRIPTS)) {
+    redis.defineCommand(name, { numberOfKeys: 1, lua: `${noticeLibrary}\n${source(file)}` });
+  }
   for (const name of GATE_NAMES) redis.defineCommand(name, { numberOfKeys: 1, lua: `${gateLibrary}\n${source(name)}` });
   for (const name of SHELF_NAMES) {
     redis.defineCommand(name, { numberOfKeys: 1, lua: `${shelfLibrary}\n${source(name)}` });

@@ -6,6 +6,7 @@ import { asCustodyError } from "./errors.ts";
 import { RedisInbox } from "./inbox.ts";
 import { Janitor } from "./janitor.ts";
 import { RedisLedger } from "./ledger.ts";
+import { RedisNotices } from "./notices.ts";
 import { RedisOperations } from "./operations.ts";
 import { RedisOutbox } from "./outbox.ts";
 import { replayId } from "./replays.ts";
@@ -60,6 +61,7 @@ export async function selfTest(redis: CustodyClient, url: RedisUrl, tag: string)
     await outbox.done({ destination: DESTINATION, generation: 0, slot: 0 }, DESTINATION_POLICY);
     await ledger.hold(DESTINATION, 0);
     await ledger.enable(DESTINATION);
+    await readNotices(new RedisNotices(redis, scratch));
     await janitor.pass();
     await ledger.stats([DESTINATION]);
     const statistics = new RedisStatistics(redis, scratch);
@@ -74,6 +76,13 @@ export async function selfTest(redis: CustodyClient, url: RedisUrl, tag: string)
 
 /** Idempotency key of the scratch replay, and the id that it gives. */
 const REPLAY_KEY = "selftest";
+
+/** Nobody is told of scratch destinations: there is nothing to hand out. */
+async function readNotices(notices: RedisNotices): Promise<void> {
+  await notices.take("events", 1, 0);
+  await notices.postpone("events", "1", 0);
+  await notices.settle("events", ["1"]);
+}
 
 /** Every script of the operations, over an event that is dead before and after. */
 async function operate(operations: RedisOperations, janitor: Janitor, eventId: string): Promise<void> {
@@ -120,6 +129,10 @@ function scratchKeys(scratch: string, id: string): string[] {
     "replaying",
     "replay-lease",
     "tally",
+    "notices",
+    "notices:events",
+    "notice-readers",
+    "notice-tries",
     "destinations",
     `replay:${replayId(REPLAY_KEY)}`,
     `e:${id}`,

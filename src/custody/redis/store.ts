@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Notices } from "../notices.ts";
 import type { Operations } from "../operations.ts";
 import type { CustodyHealth, Inbox, Ledger, Outbox, RoutePolicy } from "../port.ts";
 import type { Shelves } from "../shelves.ts";
@@ -12,6 +13,7 @@ import { Janitor, type OperatedCopies } from "./janitor.ts";
 import { type Scope, tagOf, ticketQueue } from "./keys.ts";
 import { RedisLedger } from "./ledger.ts";
 import { type DurabilityMode, Monitor } from "./monitor.ts";
+import { RedisNotices } from "./notices.ts";
 import { RedisOperations } from "./operations.ts";
 import { RedisOutbox } from "./outbox.ts";
 import { selfTest } from "./self-test.ts";
@@ -108,6 +110,11 @@ export class RedisStore {
   /** How destinations are doing. */
   statistics(scope: Scope): Statistics {
     return new RedisStatistics(this.#redis, tagOf(scope));
+  }
+
+  /** What is to be told of the namespace's destinations. */
+  notices(scope: Scope): Notices {
+    return new RedisNotices(this.#redis, tagOf(scope));
   }
 
   /** What deleted routes of a namespace leave behind. For the controller and the operator: its user needs `davit:<instance>:shelves`, a key without a tag. */

@@ -3,6 +3,10 @@
 call('ZREM', P .. 'busy', '')
 local now = now_ms()
 local gate = read_gate(ARGV[1])
+if gate.told > 0 then
+  gate.told = 0
+  tell(gate, 'Recovered', 'OperatorEnabled', '', now)
+end
 gate.fails, gate.since, gate.row, gate.trips, gate.dirty = 0, 0, 0, 0, true
 if gate.state ~= 'C' then
   -- It comes back as after a probe: what has piled up must not fall upon it at once.

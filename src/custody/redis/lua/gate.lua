@@ -1,21 +1,25 @@
--- Shared by the scripts that decide about a gate (custody: "Gate, rate, hold, circuit"), behind lib.lua. gate:<d> has, besides what tickets need:
+-- Shared by the scripts that decide about a gate (custody: "Gate, rate, hold, circuit"), behind lib.lua and notices.lua. gate:<d> has, besides what tickets need:
 --   cs   seq of the config in `cfg` (JSON: seq, limit, rate, circuit, disableAfter): the newest is kept
---   st   "state ends generation fails since row trips ramp at reason"
+--   st   "state ends generation fails since row trips ramp at reason told"
 --     state  C closed, W held, O open, H half open, D disabled       ends   of W and O, Unix ms
 --     fails  attempts in a row without success, since the first of them       row   failures in a row, as the circuit counts them
 --     trips  openings since it last came back to its full limit               ramp  leases permitted on the way there, 0: all
+--     told   the last of TOLD that was told, 0: none since it was fine
 --   b    tokens of the rate and when they were counted
 local MAX_HOLD_MS = 300000
+local FAILING = 5           -- so many failures in a row are told, where no circuit says how many
+local TOLD = { 'Failing', 'HalfWay', 'Disabled' }
 local REFILL_MS = 50        -- an empty bucket is looked at again after this, or when it is full: not for each token
 
 -- The gate as it is, with the config that counts. `own`: what the caller knows of that, or nil.
 local function read_gate(d, own)
   local v = call('HMGET', P .. 'gate:' .. d, 'cs', 'cfg', 'st', 'b')
-  local gate = { d = d, own = own, changes = {} }
-  local state, ends, generation, fails, since, row, trips, ramp, at, reason =
-    string.match(v[3] or 'C 0 0 0 0 0 0 0 0 -', '^(%u) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
+  local gate = { d = d, own = own, changes = {}, notices = {} }
+  local state, ends, generation, fails, since, row, trips, ramp, at, reason, told =
+    string.match(v[3] or 'C 0 0 0 0 0 0 0 0 -', '^(%u) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+) ?(%d?)$')
   gate.state, gate.ends, gate.generation, gate.fails, gate.since = state, tonumber(ends), tonumber(generation), tonumber(fails), tonumber(since)
   gate.row, gate.trips, gate.ramp, gate.at, gate.reason = tonumber(row), tonumber(trips), tonumber(ramp), at, reason
+  gate.told = tonumber(told) or 0
   local kept = tonumber(v[1] or '-1')
   if own and own.seq >= kept then
     gate.config, gate.newer = own, own.seq > kept
@@ -40,7 +44,7 @@ local function save_gate(gate, now)
   if gate.dirty then
     fields[#fields + 1] = 'st'
     fields[#fields + 1] = gate.state .. ' ' .. int(gate.ends) .. ' ' .. int(gate.generation) .. ' ' .. int(gate.fails) .. ' ' .. int(gate.since) .. ' ' ..
-      int(gate.row) .. ' ' .. int(gate.trips) .. ' ' .. int(gate.ramp) .. ' ' .. gate.at .. ' ' .. gate.reason
+      int(gate.row) .. ' ' .. int(gate.trips) .. ' ' .. int(gate.ramp) .. ' ' .. gate.at .. ' ' .. gate.reason .. ' ' .. int(gate.told)
     gate.dirty = false
   end
   if gate.spent then
@@ -49,6 +53,43 @@ local function save_gate(gate, now)
     gate.spent = false
   end
   if #fields > 0 then call('HSET', P .. 'gate:' .. gate.d, unpack(fields)) end
+  for _, notice in ipairs(gate.notices) do keep_notice(notice, now) end
+  gate.notices = {}
+end
+
+-- Something is to be told; it is kept together with the gate. `record`: JSON of the last attempt's log entry, or ''.
+local function tell(gate, kind, reason, record, now)
+  local last = record ~= '' and cjson.decode(record) or {}
+  local parked = 0
+  for _, place in ipairs({ 'lane:', 'late:', 'due:' }) do parked = parked + call('ZCARD', P .. place .. gate.d) end
+  gate.notices[#gate.notices + 1] = {
+    kind = kind, destination = gate.d, at = now, reason = reason, consecutiveFailures = gate.fails, parked = parked,
+    failingSince = gate.since > 0 and gate.since or nil, lastStatus = last.status,
+    -- Before a colon: behind it are a handler's own words.
+    lastError = last.error and string.match(last.error, '^[^:]+'),
+  }
+  gate.dirty = true
+end
+
+-- How far it has come on the way to being disabled, as a place in TOLD.
+local function trouble(gate, now)
+  if gate.state == 'D' then return 3 end
+  local after, circuit = gate.config.disableAfter, gate.config.circuit
+  if after and 2 * gate.fails >= after.consecutiveFailures and 2 * (now - gate.since) >= after.failingForMs then return 2 end
+  return (gate.state == 'O' or gate.fails >= (circuit and circuit.consecutiveFailures or FAILING)) and 1 or 0
+end
+
+-- After an attempt was judged. Each step is told once until it is fine again: it took a message, and is not shut.
+local function tell_about(gate, effect, record, now)
+  if effect == 'S' then
+    if gate.told == 0 or gate.state ~= 'C' then return end
+    gate.told = 0
+    return tell(gate, 'Recovered', 'Recovered', record, now)
+  end
+  local level = trouble(gate, now)
+  if level <= gate.told then return end
+  gate.told = level
+  tell(gate, TOLD[level], gate.state == 'D' and gate.reason or 'ConsecutiveFailures', record, now)
 end
 
 local function change_gate(gate, to, reason, now, ends)

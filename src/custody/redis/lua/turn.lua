@@ -119,7 +119,9 @@ local function settle(policy, id, fence, outcome, attempt, record, delay, effect
   if outcome == 'I' or outcome == 'E' then unspend(policy) end
   if effect ~= '' and policy.gate then
     local kind, generation, pause = string.match(effect, '^ (%u) (%d+) (%d+)$')
-    judge(gate_of(policy), kind, tonumber(generation), tonumber(pause), now)
+    local gate = gate_of(policy)
+    judge(gate, kind, tonumber(generation), tonumber(pause), now)
+    if gate.fails > 0 or gate.told > 0 then tell_about(gate, kind, record, now) end
   end
   return true
 end
