@@ -3,6 +3,8 @@ import { parseArgs } from "node:util";
 import { startControlPlane } from "../support/control-plane.ts";
 import { startRedis } from "../support/redis.ts";
 import { benchDelivery, bytesPerEvent } from "./delivery.ts";
+import { benchFairness, FULL, QUICK } from "./fairness.ts";
+import { fairnessSummary, fairnessTable } from "./fairness-report.ts";
 import { benchIngest } from "./ingest.ts";
 import { benchReconcile } from "./reconcile.ts";
 import { buildProgram } from "./reconcile/program.ts";
@@ -18,16 +20,17 @@ const STEADY_MS = 30_000;
 /** Longer than any run: what a compaction takes away would not show as growth. */
 const NO_COMPACTION = "1h";
 
-const PARTS = ["ingest", "delivery", "reconcile", "verify"];
+const PARTS = ["ingest", "delivery", "reconcile", "verify", "fairness"];
 
-const USAGE = `npm run bench -- [ingest|delivery|reconcile|verify] [--json] [--rounds N] [--ingest-requests N] [--delivery-requests N] [--routes N] [--edits N]
+const USAGE = `npm run bench -- [ingest|delivery|reconcile|verify|fairness] [--json] [--quick] [--rounds N] [--ingest-requests N] [--delivery-requests N] [--routes N] [--edits N]
 
 Measures durable ingest and delivery against their baselines on this machine, in interleaved rounds; without a part, both. The part reconcile
 measures the controller on a Kubernetes control plane of its own, against its targets for 1,000 routes on 2 cores. The part verify measures
-verification against the bare HMAC over the same bytes.
+verification against the bare HMAC over the same bytes. The part fairness measures what many destinations cost each other, against its targets.
 
   --json                 the table goes to stderr, one JSON line to stdout
-  --rounds N             default 5
+  --quick                of fairness: small sizes, to see that it runs
+  --rounds N             default 5; fairness always takes 3
   --ingest-requests N    of each side and round; default 30000
   --delivery-requests N  of each side and round; default 100000
   --routes N             of reconcile, ${ROUTES_PER_NAMESPACE} in each namespace; default 1000
@@ -41,6 +44,7 @@ function readArguments() {
     options: {
       help: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
+      quick: { type: "boolean", default: false },
       rounds: { type: "string", default: "5" },
       "ingest-requests": { type: "string", default: "30000" },
       "delivery-requests": { type: "string", default: "100000" },
@@ -52,7 +56,7 @@ function readArguments() {
   if (more !== undefined || (part !== undefined && !PARTS.includes(part))) {
     throw new RangeError(`the part is one of ${PARTS.join(", ")}`);
   }
-  const count = (flag: Exclude<keyof typeof values, "help" | "json">) => {
+  const count = (flag: Exclude<keyof typeof values, "help" | "json" | "quick">) => {
     if (!/^[1-9]\d*$/.test(values[flag])) throw new RangeError(`--${flag}: "${values[flag]}" is not a whole number`);
     return Number(values[flag]);
   };
@@ -60,6 +64,7 @@ function readArguments() {
     part,
     help: values.help,
     json: values.json,
+    quick: values.quick,
     rounds: count("rounds"),
     ingestRequests: count("ingest-requests"),
     deliveryRequests: count("delivery-requests"),
@@ -124,7 +129,23 @@ function verify({ rounds }: Arguments): Report {
   return { text: verifyTable(result), summary: verifySummary(result) };
 }
 
-const RUNS: Readonly<Record<string, (chosen: Arguments) => Report | Promise<Report>>> = { reconcile, verify };
+async function fairness({ quick }: Arguments): Promise<Report> {
+  // What Redis rewrites meanwhile would come upon one side of a comparison only.
+  const redis = await startRedis({ maxmemory: MAXMEMORY, args: ["--auto-aof-rewrite-percentage", "0"] });
+  try {
+    console.error(`${MACHINE}, appendfsync always, ${BODY_BYTES} byte bodies${quick ? ", small sizes" : ""}`);
+    const result = await benchFairness(redis, quick ? QUICK : FULL, (what) => console.error(what));
+    return { text: fairnessTable(result), summary: fairnessSummary(result) };
+  } finally {
+    await redis.stop();
+  }
+}
+
+const RUNS: Readonly<Record<string, (chosen: Arguments) => Report | Promise<Report>>> = {
+  reconcile,
+  verify,
+  fairness,
+};
 
 const MACHINE = `${cpus().length} × ${cpus()[0]?.model ?? "unknown CPU"}, Node ${process.versions.node}`;
 
