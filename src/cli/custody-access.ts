@@ -1,9 +1,10 @@
+import { idOfDestination } from "../api/names.ts";
 import type { Operations } from "../custody/operations.ts";
 import type { Ledger } from "../custody/port.ts";
 import type { Shelves } from "../custody/shelves.ts";
 import { RedisStore } from "../custody/redis/store.ts";
 import { CommandError, UsageError } from "./command.ts";
-import { type DevRoute, readDevState } from "./dev/state.ts";
+import { type DevDestinationName, type DevRoute, readDevState } from "./dev/state.ts";
 
 /** Flags of every command that looks into custody. */
 export const ACCESS_OPTIONS = {
@@ -32,13 +33,15 @@ export interface CustodyAccess {
   readonly namespaces: readonly string[];
   /** What is known of routes: of a running `davit dev` all, elsewhere none. */
   readonly routes: readonly DevRoute[];
+  /** WebhookDestinations, of a running `davit dev`. */
+  readonly destinations: readonly DevDestinationName[];
   /** Of one of {@link namespaces}. */
   ledger(namespace: string): Ledger;
   operations(namespace: string): Operations;
   shelves(namespace: string): Shelves;
   /** `namespace/name` of a route key, or the key itself. */
   routeName(route: string): string;
-  /** `route/destination` in names, or the id itself. */
+  /** `route/destination` in names, or the id itself; of a WebhookDestination `~` and its id, and its name if that is another. */
   destinationName(destination: string): string;
   close(): void;
 }
@@ -60,11 +63,13 @@ export async function openCustody(values: AccessValues): Promise<CustodyAccess> 
   return {
     namespaces: target.namespaces,
     routes: target.routes,
+    destinations: target.destinations,
     ledger: (namespace) => store.ledger({ instance: target.instance, namespace }),
     operations: (namespace) => store.operations({ instance: target.instance, namespace }),
     shelves: (namespace) => store.shelves({ instance: target.instance, namespace }),
     routeName,
     destinationName: (destination) => {
+      if (destination.startsWith("~")) return sharedName(destination, target.destinations);
       const [route = "", name] = destination.split("/");
       return name === undefined ? destination : `${routeName(route)}/${name}`;
     },
@@ -72,11 +77,20 @@ export async function openCustody(values: AccessValues): Promise<CustodyAccess> 
   };
 }
 
+/** The id as `--destination` takes it; names of all namespaces that have it. */
+function sharedName(destination: string, known: readonly DevDestinationName[]): string {
+  const id = idOfDestination(destination) ?? destination.slice(1);
+  const bearers = known.filter((one) => one.destination === destination).map(({ name }) => name);
+  const others = [...new Set(bearers)].filter((name) => name !== id);
+  return others.length === 0 ? `~${id}` : `~${id} (${others.join(", ")})`;
+}
+
 interface Target {
   readonly url: string;
   readonly instance: string;
   readonly namespaces: readonly string[];
   readonly routes: readonly DevRoute[];
+  readonly destinations: readonly DevDestinationName[];
 }
 
 function ofDev({ "data-dir": dir, namespace, instance }: AccessValues): Target {
@@ -92,13 +106,14 @@ function ofDev({ "data-dir": dir, namespace, instance }: AccessValues): Target {
     instance: state.instance,
     namespaces: namespace !== undefined && namespaces.length === 0 ? [namespace] : namespaces,
     routes,
+    destinations: (state.destinations ?? []).filter((one) => namespace === undefined || one.namespace === namespace),
   };
 }
 
 function elsewhere({ namespace, instance = "default" }: AccessValues, url: string): Target {
   if (namespace === undefined) throw new UsageError("--redis-url needs --namespace: each has its own custody");
   if (!/^rediss?:\/\//.test(url) || !URL.canParse(url)) throw new UsageError("--redis-url: write redis://HOST:PORT");
-  return { url, instance, namespaces: [namespace], routes: [] };
+  return { url, instance, namespaces: [namespace], routes: [], destinations: [] };
 }
 
 function withoutCredentials(url: string): string {

@@ -16,6 +16,8 @@ import { recordStoreHealth } from "../../observability/store-health.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
 import { CommandError } from "../command.ts";
 import { Edge, openStore } from "../edge.ts";
+import { DevConsoleDirectory } from "./console-directory.ts";
+import type { DevDestination } from "./destinations.ts";
 import { keepDevShelves, type ShelfNews } from "./shelves.ts";
 
 export interface ChainOptions {
@@ -42,6 +44,8 @@ const GAUGES_MS = 5_000;
 /** Gateway, workers and admin port in one process, over one Redis: what is several Deployments in a cluster. */
 export class Chain {
   readonly metrics = createMetrics();
+  /** Names of what is served, for the console. */
+  readonly directory = new DevConsoleDirectory();
   readonly #options: ChainOptions;
   readonly #store: RedisStore;
   readonly #edge: Edge;
@@ -100,17 +104,23 @@ export class Chain {
   }
 
   /** Serves these entries and no others from now on. Events that are queued go by them from their next attempt. */
-  async apply(entries: readonly RouteEntry[]): Promise<void> {
+  async apply(entries: readonly RouteEntry[], destinations: readonly DevDestination[] = []): Promise<void> {
     this.#edge.replace(entries);
+    this.directory.update(entries, destinations);
     this.#entries = entries;
     this.#showRoutes();
     this.#showOverlaps();
     const namespaces = new Set([...this.#workers.keys(), ...entries.map(({ namespace }) => namespace)]);
     for (const namespace of namespaces) {
-      const destinations = workerDestinations(entries.filter((entry) => entry.namespace === namespace));
+      const shared = destinations.filter((one) => one.namespace === namespace).map(({ entry }) => entry);
+      const configuration = workerDestinations(
+        entries.filter((entry) => entry.namespace === namespace),
+        // What the manifests say now is what holds: a destination that is not in them does not exist.
+        { destinations: shared, isLive: () => true },
+      );
       const running = this.#workers.get(namespace);
-      if (running === undefined) await this.#startWorker(namespace, destinations);
-      else running.update(destinations);
+      if (running === undefined) await this.#startWorker(namespace, configuration);
+      else running.update(configuration);
     }
   }
 

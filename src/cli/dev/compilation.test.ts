@@ -4,7 +4,13 @@ import { type Compilation, compileAll, serviceUrl } from "./compilation.ts";
 
 const HOUR = 3_600_000;
 const NOW = Date.UTC(2026, 0, 1);
-const NO_RINGS = { releaseKey: Buffer.alloc(32, 1), entries: new Map(), released: [], known: new Map() };
+const NO_RINGS = {
+  releaseKey: Buffer.alloc(32, 1),
+  entries: new Map(),
+  destinations: new Map(),
+  released: [],
+  known: new Map(),
+};
 
 interface RouteChanges {
   readonly path?: string;
@@ -62,18 +68,6 @@ function only(compilation: Compilation) {
 }
 
 describe("compileAll", () => {
-  it("says of a WebhookDestination that nothing is delivered to it yet", () => {
-    const destination = `
-apiVersion: davit.dev/v1alpha1
-kind: WebhookDestination
-metadata: { name: acme, namespace: shop }
-spec: { url: "https://acme.example.com/" }
-`;
-    const { warnings, errors } = compileTexts([route("a"), secret("one"), destination]);
-    expect(errors).toEqual([]);
-    expect(warnings.join()).toContain("shop/acme: a WebhookDestination; routes cannot deliver to it yet");
-  });
-
   it("changes nothing when the manifests say the same", () => {
     const first = compileTexts([route("a"), secret("one")]);
     const second = compileTexts([route("a"), secret("one")], first, NOW + HOUR);
@@ -119,7 +113,7 @@ spec: { url: "https://acme.example.com/" }
     expect(warnings).toEqual(["shop/a: is of instance blue, which this is not; left out"]);
   });
 
-  it("warns of a --service that no route refers to", () => {
+  it("warns of a --service that nothing refers to", () => {
     const manifests = parseManifests([{ file: "m.yaml", text: [route("a"), secret("one")].join("---") }]);
     const services = new Map([
       ["shop/orders", "http://127.0.0.1:1"],
@@ -127,7 +121,7 @@ spec: { url: "https://acme.example.com/" }
     ]);
     const input = { manifests, rings: NO_RINGS, instance: "default", services, claimHoldMs: 0, now: NOW };
     const { warnings } = compileAll(input);
-    expect(warnings).toEqual(["--service shop/ordres: no route refers to it"]);
+    expect(warnings).toEqual(["--service shop/ordres: nothing refers to it"]);
   });
 
   it("names routes that are gone", () => {

@@ -2,6 +2,7 @@ import {
   formatManifestProblem,
   type ManifestProblem,
   type Manifests,
+  type ObjectRef,
   type RouteManifest,
 } from "../../api/manifests.ts";
 import { devUid } from "../../api/names.ts";
@@ -10,6 +11,7 @@ import { compile, type CompileResult, sameEntry, stamp } from "../../routes/comp
 import type { ServiceTarget } from "../../routes/compile-delivery.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
 import { isRevocationDue, revokeCommand, withoutPreviousKeys, withRevocation } from "../../routes/revocation.ts";
+import { compileDestinations, type DevDestinations, knownIn } from "./destinations.ts";
 import { decidePlaces, type DevConflict, type KnownRoute, type Places } from "./places.ts";
 import type { Rings } from "./rings.ts";
 
@@ -34,6 +36,11 @@ export interface Compilation {
   readonly changed: readonly string[];
   /** Published, and not to be served any more. */
   readonly removed: readonly string[];
+  /** WebhookDestinations that have their id, by `namespace/name`. */
+  readonly destinations: DevDestinations;
+  /** Names of those that differ from the ones before, and of those that are gone. */
+  readonly changedDestinations: readonly string[];
+  readonly removedDestinations: readonly string[];
   /** Routes that do not get the place they want. They are told of, and refuse nothing. */
   readonly conflicts: readonly DevConflict[];
   /** To remember for the next time: claims on places at which nothing is served, and each route of a manifest by `namespace/name`. */
@@ -61,13 +68,26 @@ export function compileAll(input: CompilationInput): Compilation {
     now,
     holdMs: input.claimHoldMs,
   });
-  const { entries, problems, warnings, times } = compileRoutes(mine, places, input);
-  if (places.nextChangeAt !== undefined) times.push(places.nextChangeAt);
-  const all = [...manifests.problems, ...problems];
+  const shared = compileDestinations({
+    manifests: manifests.destinations.filter(({ spec }) => spec.instance === input.instance),
+    secrets: manifests.secrets,
+    before: rings.destinations,
+    releaseKey: rings.releaseKey,
+    serviceUrl: (service) => serviceUrl(service, input.services),
+    now,
+  });
+  const { entries, problems, warnings, times } = compileRoutes(mine, places, input, shared.destinations);
+  times.push(...shared.times, ...(places.nextChangeAt === undefined ? [] : [places.nextChangeAt]));
+  const all = [...manifests.problems, ...shared.problems, ...problems];
   return {
     entries,
     changed: [...entries].filter(([key, entry]) => entry !== rings.entries.get(key)).map(([key]) => key),
     removed: [...rings.entries.keys()].filter((key) => !entries.has(key)),
+    destinations: shared.destinations,
+    changedDestinations: [...shared.destinations]
+      .filter(([key, { entry }]) => entry.seq !== rings.destinations.get(key)?.entry.seq)
+      .map(([key]) => key),
+    removedDestinations: [...rings.destinations.keys()].filter((key) => !shared.destinations.has(key)),
     conflicts: places.conflicts,
     released: places.released,
     known,
@@ -76,8 +96,8 @@ export function compileAll(input: CompilationInput): Compilation {
       ...all.filter((problem) => !isError(problem)).map(formatManifestProblem),
       ...otherInstances(input),
       ...unusedServices(manifests, input.services),
-      ...idleDestinations(manifests),
       ...conflictWarnings(places),
+      ...shared.warnings,
       ...warnings,
     ],
     ...(times.length > 0 && { nextChangeAt: Math.min(...times) }),
@@ -85,7 +105,12 @@ export function compileAll(input: CompilationInput): Compilation {
 }
 
 /** Compiles those that have a place; the others stay as they were published, or are left out. */
-function compileRoutes(mine: readonly RouteManifest[], { winners, kept }: Places, input: CompilationInput) {
+function compileRoutes(
+  mine: readonly RouteManifest[],
+  { winners, kept }: Places,
+  input: CompilationInput,
+  destinations: DevDestinations,
+) {
   const { entries: before } = input.rings;
   const entries = new Map<string, RouteEntry>();
   const problems: ManifestProblem[] = [];
@@ -97,7 +122,7 @@ function compileRoutes(mine: readonly RouteManifest[], { winners, kept }: Places
     const published = before.get(key);
     if (published !== undefined && kept.has(key)) entries.set(key, published);
     if (!winners.has(key)) continue;
-    const result = compileOne(manifest, published, input);
+    const result = compileOne(manifest, published, input, destinations);
     if (!result.ok) {
       problems.push(...result.problems.map((problem) => problemOf(manifest, problem)));
       continue;
@@ -124,7 +149,7 @@ function problemOf({ file, kind, namespace, name }: RouteManifest, problem: Prob
   return { file, kind, namespace, name, problem };
 }
 
-function keyOf({ namespace, name }: RouteManifest): string {
+function keyOf({ namespace, name }: ObjectRef): string {
   return `${namespace}/${name}`;
 }
 
@@ -132,6 +157,7 @@ function compileOne(
   { route, namespace }: RouteManifest,
   published: RouteEntry | undefined,
   { manifests, rings, instance, services, now }: CompilationInput,
+  destinations: DevDestinations,
 ): CompileResult {
   const command = revokeCommand(route.metadata.annotations);
   const base = published && isRevocationDue(command, published) ? withoutPreviousKeys(published) : published;
@@ -144,12 +170,13 @@ function compileOne(
     now,
     releaseKey: rings.releaseKey,
     serviceUrl: (service) => serviceUrl(service, services),
+    destinations: knownIn(destinations, namespace),
   });
   return result.ok ? { ...result, entry: withRevocation(result.entry, command, published) } : result;
 }
 
 function otherInstances({ manifests, instance }: CompilationInput): string[] {
-  return manifests.routes
+  return [...manifests.routes, ...manifests.destinations]
     .filter(({ spec }) => spec.instance !== instance)
     .map((manifest) => `${keyOf(manifest)}: is of instance ${manifest.spec.instance}, which this is not; left out`);
 }
@@ -163,7 +190,7 @@ function conflictWarnings({ conflicts, kept }: Places): string[] {
 
 function routeWarnings(
   manifest: RouteManifest,
-  { entry, unresolved, rotation }: Extract<CompileResult, { readonly ok: true }>,
+  { entry, unresolved, rotation, destinations }: Extract<CompileResult, { readonly ok: true }>,
 ): string[] {
   const key = keyOf(manifest);
   return [
@@ -171,6 +198,7 @@ function routeWarnings(
     ...workerWarnings(manifest),
     ...unresolved.map(({ path, message }) => `${key}: ${path}: ${message}`),
     ...(rotation.tooManyChanges ? [`${key}: more than 5 keys; the oldest previous ones were dropped`] : []),
+    ...(destinations.ok ? [] : [`${key}: ${destinations.reason}: ${destinations.message}`]),
   ];
 }
 
@@ -196,24 +224,17 @@ function workerWarnings({ namespace, name, route }: RouteManifest): string[] {
   return [`${namespace}/${name}: ${ignored.join(", ")}: ignored here; davit dev runs all workers in this process`];
 }
 
-/** A WebhookDestination is checked; no route may send to one yet. */
-function idleDestinations({ destinations }: Manifests): string[] {
-  return destinations.map(
-    ({ namespace, name }) =>
-      `${namespace}/${name}: a WebhookDestination; routes cannot deliver to it yet, it is only checked`,
-  );
-}
-
-/** A `--service` that no route refers to is most likely misspelt. */
+/** A `--service` that nothing refers to is most likely misspelt. */
 function unusedServices(manifests: Manifests, services: ServiceOverrides): string[] {
   const used = new Set(
-    manifests.routes.flatMap(({ namespace, spec }) =>
-      spec.destinations.map(({ serviceRef }) => `${namespace}/${serviceRef?.name ?? ""}`),
-    ),
+    [
+      ...manifests.routes.flatMap(({ namespace, spec }) => spec.destinations.map((one) => ({ ...one, namespace }))),
+      ...manifests.destinations.map(({ namespace, spec }) => ({ ...spec, namespace })),
+    ].map(({ namespace, serviceRef }) => `${namespace}/${serviceRef?.name ?? ""}`),
   );
   return [...services.keys()]
     .filter((name) => !used.has(name))
-    .map((name) => `--service ${name}: no route refers to it`);
+    .map((name) => `--service ${name}: nothing refers to it`);
 }
 
 function isError({ problem }: ManifestProblem): boolean {

@@ -5,10 +5,12 @@ export const MAX_RETRIES_MS = 60_000;
 
 /** Whether a route can show all that the demonstration shows. */
 export function isUsable(entry: RouteEntry): boolean {
-  const { verification, dedupe, keys, methods, suspend, destinations } = entry;
+  const { verification, dedupe, keys, methods, suspend, destinations, sharedCopies, destinationIdFrom } = entry;
   const isSigned = verification.type === "provider" || verification.type === "hmac";
   const isServed = suspend === "None" && methods.includes("POST") && keys.some(({ state }) => state === "current");
-  const isShort = destinations.every(({ retry, target }) => target.type === "http" && fits(retry));
+  // Which WebhookDestinations an event reaches, and how they retry, is not all in the route.
+  const isOwn = sharedCopies === undefined && destinationIdFrom === undefined;
+  const isShort = isOwn && destinations.every(({ retry, target }) => target.type === "http" && fits(retry));
   return isSigned && isServed && isShort && dedupe.sources.length > 0;
 }
 

@@ -1,6 +1,7 @@
 import type { RouteEntry } from "../../routes/entry.ts";
 import { loadManifests } from "../manifest-files.ts";
 import { type Compilation, compileAll, type ServiceOverrides } from "./compilation.ts";
+import type { DevDestination } from "./destinations.ts";
 import { type Rings, readRings, writeRings } from "./rings.ts";
 import type { ShelfNews } from "./shelves.ts";
 import { watchPaths } from "./watch.ts";
@@ -14,10 +15,17 @@ export interface LiveRoutesOptions {
   /** See `CompilationInput`. */
   readonly claimHoldMs: number;
   /** Takes over what is to be served from now on. */
-  readonly serve: (entries: readonly RouteEntry[], conflicts: Compilation["conflicts"]) => Promise<void>;
+  readonly serve: (served: Served) => Promise<void>;
   /** Puts the events of removed routes on their shelves, and takes up those of the others. */
   readonly shelve: (entries: Rings["entries"], removed: Rings["removed"]) => Promise<ShelfNews>;
   readonly say: (line: string) => void;
+}
+
+/** What is to be served. */
+export interface Served {
+  readonly entries: readonly RouteEntry[];
+  readonly destinations: readonly DevDestination[];
+  readonly conflicts: Compilation["conflicts"];
 }
 
 /** A removed route is looked at again after this long, ms: requests and attempts that were under way have an end by then. */
@@ -62,15 +70,15 @@ export class LiveRoutes {
    */
   async publish(compilation: Compilation): Promise<ShelfNews["byRoute"]> {
     const { dir, serve } = this.#options;
-    const { entries, removed, conflicts, released, known } = compilation;
+    const { entries, destinations, removed, conflicts, released, known } = compilation;
     const gone = new Map([...this.#rings.removed].filter(([key]) => !entries.has(key)));
     for (const key of removed) {
       const entry = this.#rings.entries.get(key);
       if (entry !== undefined) gone.set(key, known.has(key) ? retained(entry) : entry);
     }
-    this.#rings = { ...this.#rings, entries, removed: gone, released, known };
+    this.#rings = { ...this.#rings, entries, destinations, removed: gone, released, known };
     writeRings(dir, this.#rings);
-    await serve([...entries.values()], conflicts);
+    await serve({ entries: [...entries.values()], destinations: [...destinations.values()], conflicts });
     this.#lookAgainAt(compilation.nextChangeAt);
     return this.#shelve(new Set(removed));
   }
@@ -137,8 +145,11 @@ export class LiveRoutes {
     }
   }
 
-  #changes({ changed, removed, entries }: Compilation, shelved: ShelfNews["byRoute"]): string[] {
+  #changes(compilation: Compilation, shelved: ShelfNews["byRoute"]): string[] {
+    const { changed, removed, entries, changedDestinations, removedDestinations } = compilation;
     return [
+      ...changedDestinations.map((key) => `${key}: events go to this WebhookDestination as written now`),
+      ...removedDestinations.map((key) => `${key} is no WebhookDestination any more; its events become dead letters`),
       ...changed.map((key) => `${key} is served as written now${keysOf(entries.get(key))}`),
       ...removed.map((key) => `${key} is not served any more; ${shelved.get(key) ?? "its events are kept"}`),
     ];

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { fieldOf } from "../../lib/record.ts";
-import type { RouteEntry } from "../../routes/entry.ts";
+import type { DestinationEntry, RouteEntry } from "../../routes/entry.ts";
 
 /** Field of a demonstration event's body by which the receiver knows how to answer it. */
 export const TAG_FIELD = "davit_demonstration";
@@ -98,5 +98,14 @@ export function redirected(entry: RouteEntry, receiver: string): RouteEntry {
         ? { ...destination, target: { type: "http", url: to(destination.name) } }
         : destination,
     ),
+  };
+}
+
+/** The same WebhookDestination, pointed at the receiver. */
+export function redirectedShared(entry: DestinationEntry, namespace: string, receiver: string): DestinationEntry {
+  return {
+    ...entry,
+    target: { type: "http", url: `${receiver}/${namespace}/~/${entry.name}` },
+    allowInsecureHttp: true,
   };
 }

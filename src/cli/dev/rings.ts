@@ -3,6 +3,7 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Claim } from "../../routes/claims.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
+import type { DevDestination, DevDestinations } from "./destinations.ts";
 import type { KnownRoute } from "./places.ts";
 
 /** What must outlive the process: the previous keys of a rotation exist nowhere else. */
@@ -11,6 +12,8 @@ export interface Rings {
   readonly releaseKey: Buffer;
   /** As published last, by `namespace/name`. */
   readonly entries: ReadonlyMap<string, RouteEntry>;
+  /** WebhookDestinations as compiled last, by `namespace/name`: their ids, stamps and signing rings. */
+  readonly destinations: DevDestinations;
   /** Routes that are gone, by `namespace/name`, whose events are not all on their shelf yet. */
   readonly removed: ReadonlyMap<string, RouteEntry>;
   /** Claims on places at which nothing is served: held for the namespace of the route that went. */
@@ -22,7 +25,8 @@ export interface Rings {
 interface Stored {
   readonly releaseKey: string;
   readonly entries: readonly RouteEntry[];
-  /** Absent in files of earlier versions. */
+  /** Absent in files of earlier versions, as what follows. */
+  readonly destinations?: readonly DevDestination[];
   readonly removed?: readonly RouteEntry[];
   readonly released?: readonly Claim[];
   readonly known?: Readonly<Record<string, KnownRoute>>;
@@ -43,6 +47,9 @@ export function readRings(dir: string): Rings {
   return {
     releaseKey: Buffer.from(stored.releaseKey, "base64"),
     entries: byName(stored.entries),
+    destinations: new Map(
+      (stored.destinations ?? []).map((one) => [`${one.namespace}/${one.entry.name}`, one] as const),
+    ),
     removed: byName(stored.removed ?? []),
     released: stored.released ?? [],
     known: new Map(Object.entries(stored.known ?? {})),
@@ -50,10 +57,12 @@ export function readRings(dir: string): Rings {
 }
 
 /** Writes `rings.json` (0600), whole or not at all. */
-export function writeRings(dir: string, { releaseKey, entries, removed, released, known }: Rings): void {
+export function writeRings(dir: string, rings: Rings): void {
+  const { releaseKey, entries, destinations, removed, released, known } = rings;
   const stored: Stored = {
     releaseKey: releaseKey.toString("base64"),
     entries: [...entries.values()],
+    destinations: [...destinations.values()],
     removed: [...removed.values()],
     released,
     known: Object.fromEntries(known),

@@ -10,10 +10,11 @@ import type { RouteEntry } from "../../routes/entry.ts";
 import type { Io, Output } from "../command.ts";
 import { Chain } from "./chain.ts";
 import type { ServiceOverrides } from "./compilation.ts";
+import type { DevDestination } from "./destinations.ts";
 import { demonstrate } from "./demonstration.ts";
 import { LiveRoutes } from "./live-routes.ts";
 import { logLines } from "./log-lines.ts";
-import { Receiver, redirected } from "./receiver.ts";
+import { Receiver, redirected, redirectedShared } from "./receiver.ts";
 import { demonstrationText, howToPost, upText } from "./texts.ts";
 import { DevDirectory } from "./state.ts";
 import { Secret } from "../../lib/secret.ts";
@@ -106,6 +107,10 @@ async function start(options: DevOptions, surroundings: Surroundings): Promise<R
   const receiver = options.demonstration ? await startReceiver(undo) : undefined;
   const served = (entries: readonly RouteEntry[]) =>
     receiver === undefined ? entries : entries.map((entry) => redirected(entry, receiver.url));
+  const servedShared = (destinations: readonly DevDestination[]) =>
+    receiver === undefined
+      ? destinations
+      : destinations.map((one) => ({ ...one, entry: redirectedShared(one.entry, one.namespace, receiver.url) }));
   let chain: Chain | undefined;
   const live = new LiveRoutes({
     paths: options.files,
@@ -118,12 +123,9 @@ async function start(options: DevOptions, surroundings: Surroundings): Promise<R
       if (chain === undefined) return { active: new Set(removed.keys()), byRoute: new Map(), lines: [] };
       return chain.shelve(entries, removed);
     },
-    serve: async (entries, conflicts) => {
-      await chain?.apply(served(entries));
-      directory.update({
-        routes: entries.map(({ namespace, name, route, host, path }) => ({ namespace, name, route, host, path })),
-        conflicts,
-      });
+    serve: async ({ entries, destinations, conflicts }) => {
+      await chain?.apply(served(entries), servedShared(destinations));
+      directory.update({ ...namesOf(entries, destinations), conflicts });
     },
   });
   const first = await live.compile();
@@ -147,6 +149,19 @@ async function start(options: DevOptions, surroundings: Surroundings): Promise<R
   const output = humanOutput(options, io);
   output.write(upText({ ...chain.urls, dataDir: directory.path, entries, output }));
   return { chain, live, receiver: receiver?.receiver, entries };
+}
+
+/** What other commands need to name what lies in custody. */
+function namesOf(entries: readonly RouteEntry[], destinations: readonly DevDestination[]) {
+  return {
+    routes: entries.map(({ namespace, name, route, host, path }) => ({ namespace, name, route, host, path })),
+    destinations: destinations.map(({ namespace, id, entry }) => ({
+      namespace,
+      name: entry.name,
+      id,
+      destination: entry.id,
+    })),
+  };
 }
 
 /** With `--json` the only thing on stdout is the JSON line. */

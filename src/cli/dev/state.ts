@@ -13,6 +13,16 @@ export interface DevRoute {
   readonly path: string;
 }
 
+/** A WebhookDestination as other commands need it to name what lies in custody. */
+export interface DevDestinationName {
+  readonly namespace: string;
+  readonly name: string;
+  /** `spec.id`, else the name. */
+  readonly id: string;
+  /** `~<id>`, its name in custody. */
+  readonly destination: string;
+}
+
 /** What a running `davit dev` tells the other commands, in `dev.json` (0600: it holds the password of Redis and the token of the API). */
 export interface DevState {
   readonly pid: number;
@@ -26,6 +36,7 @@ export interface DevState {
   /** Where events are published, and the token for it; a new one with every start. */
   readonly api?: { readonly url: string; readonly token: string };
   readonly routes: readonly DevRoute[];
+  readonly destinations?: readonly DevDestinationName[];
   /** Routes that do not get the place they want. */
   readonly conflicts?: readonly DevConflict[];
 }

@@ -1,0 +1,68 @@
+import { hash } from "node:crypto";
+import type { Directory, KnownDestination, KnownRoute } from "../../console/directory.ts";
+import type { RouteEntry } from "../../routes/entry.ts";
+import type { DevDestination } from "./destinations.ts";
+
+/** The console's directory over the manifests that `davit dev` serves. Replaced as a whole with every compilation; until the first it is not ready. */
+export class DevConsoleDirectory implements Directory {
+  #isReady = false;
+  /** By namespace, then name. */
+  #routes = new Map<string, Map<string, KnownRoute>>();
+  /** By namespace, then `spec.id`. */
+  #destinations = new Map<string, Map<string, KnownDestination>>();
+  /** By SHA-256 of a token, hex. */
+  #byToken = new Map<string, KnownDestination>();
+
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  /** Takes over what is served from now on. */
+  update(routes: readonly RouteEntry[], destinations: readonly DevDestination[]): void {
+    this.#routes = grouped(routes.map(knownRoute), ({ name }) => name);
+    this.#destinations = grouped(destinations.map(knownDestination), ({ id }) => id);
+    this.#byToken = new Map(
+      destinations.flatMap((one) => one.tokenHashes.map((token) => [token, knownDestination(one)])),
+    );
+    this.#isReady = true;
+  }
+
+  route(namespace: string, name: string): KnownRoute | undefined {
+    return this.#routes.get(namespace)?.get(name);
+  }
+
+  routes(namespace: string): readonly KnownRoute[] {
+    return [...(this.#routes.get(namespace)?.values() ?? [])];
+  }
+
+  destination(namespace: string, id: string): KnownDestination | undefined {
+    return this.#destinations.get(namespace)?.get(id);
+  }
+
+  destinations(namespace: string): readonly KnownDestination[] {
+    return [...(this.#destinations.get(namespace)?.values() ?? [])];
+  }
+
+  byToken(token: string): KnownDestination | undefined {
+    return this.#byToken.get(hash("sha256", token));
+  }
+}
+
+function knownRoute({ namespace, name, route, destinationIdFrom, sharedCopies = [] }: RouteEntry): KnownRoute {
+  const named = new Set(sharedCopies.map(({ id }) => id));
+  const isChosenByEvents = destinationIdFrom !== undefined;
+  return { namespace, name, route, mayReach: (destination) => isChosenByEvents || named.has(destination) };
+}
+
+function knownDestination({ namespace, id, entry }: DevDestination): KnownDestination {
+  return { namespace, name: entry.name, id, destination: entry.id, suspended: entry.suspended === true };
+}
+
+function grouped<T extends { readonly namespace: string }>(items: readonly T[], key: (item: T) => string) {
+  const byNamespace = new Map<string, Map<string, T>>();
+  for (const item of items) {
+    const own = byNamespace.get(item.namespace) ?? new Map<string, T>();
+    byNamespace.set(item.namespace, own.set(key(item), item));
+  }
+  return byNamespace;
+}
