@@ -1,8 +1,16 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { COMPILE_CACHE } from "./test/support/compile-cache.ts";
 import { missingForCluster } from "./test/support/control-plane/binaries.ts";
 import { missingForHelm } from "./tools/helm/helm.ts";
 
-const TIMEOUTS = { testTimeout: 60_000, hookTimeout: 60_000 };
+const SURROUNDINGS = { environment: "node" as const, env: { NODE_COMPILE_CACHE: COMPILE_CACHE } };
+const WITH_PROCESSES = { ...SURROUNDINGS, testTimeout: 60_000, hookTimeout: 60_000 };
+
+/** Files at a time in `unit`, which computes; the default would leave one core to nobody. */
+const COMPUTING = availableParallelism();
+/** Files at a time in `integration`, which uses a third of a core: it waits for its processes, leases and timeouts. */
+const WAITING = availableParallelism() + 1;
 
 /** Whether tests can run that need something; if not, they are left out, except in CI, where that is a failure. */
 function canRun(tests: string, missing: string | undefined): boolean {
@@ -20,28 +28,37 @@ function clusterProjects() {
         name: "cluster",
         include: ["test/cluster/**/*.test.ts"],
         globalSetup: ["test/support/control-plane/global-setup.ts"],
-        environment: "node",
-        ...TIMEOUTS,
+        ...WITH_PROCESSES,
         fileParallelism: false,
+        sequence: { groupOrder: 3 },
       },
     },
   ];
 }
 
-// `unit` stands beside its source and needs no process; `integration` starts real servers; `cluster` shares a real control plane.
+// `unit` stands beside its source and needs no process; `integration` starts real servers, each file its own, on ports of its own
+// (test/support/held-port.ts); `cluster` shares a real control plane.
 export default defineConfig({
   test: {
     passWithNoTests: false,
     projects: [
-      { test: { name: "unit", include: ["src/**/*.test.ts", "tools/**/*.test.ts"], environment: "node" } },
+      {
+        test: {
+          name: "unit",
+          include: ["src/**/*.test.ts", "tools/**/*.test.ts"],
+          ...SURROUNDINGS,
+          maxWorkers: COMPUTING,
+          sequence: { groupOrder: 1 },
+        },
+      },
       {
         test: {
           name: "integration",
           include: ["test/**/*.test.ts"],
           exclude: ["test/cluster/**", ...(canRun("CHART", missingForHelm()) ? [] : ["test/chart/**"])],
-          environment: "node",
-          ...TIMEOUTS,
-          fileParallelism: false,
+          ...WITH_PROCESSES,
+          maxWorkers: WAITING,
+          sequence: { groupOrder: 2 },
         },
       },
       ...clusterProjects(),

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findRedisServer } from "../../src/custody/redis/embedded.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
 import { aclNode, RedisUsers } from "../../src/custody/redis/users.ts";
-import { freePort } from "../../src/lib/free-port.ts";
+import { heldPort } from "../support/held-port.ts";
 import { renderChart } from "../support/chart.ts";
 import type { KubeObject } from "../support/control-plane/client.ts";
 
@@ -26,7 +26,7 @@ describe("the bundled Redis", () => {
 
   beforeAll(async () => {
     dir = mkdtempSync(join(tmpdir(), "davit-chart-"));
-    port = await freePort();
+    port = await heldPort();
     const objects = await renderChart({ values: { redis: { users: "Shared" } } });
     secret = find(objects, "Secret", "davit-redis-credentials")["stringData"];
     workerUrl = find(objects, "Secret", "davit-redis")["stringData"].url;

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
-import { freePort } from "../../src/lib/free-port.ts";
+import { heldPort } from "../support/held-port.ts";
 import { sharedCluster } from "../support/cluster.ts";
 import { FakeGatewayController } from "../support/fake-gateway-controller.ts";
 import { type SpawnedPodProcess, spawnPodProcess } from "../support/fake-kubelet/process.ts";
@@ -27,7 +27,7 @@ require("node:http").createServer((_, answer) => { answer.statusCode = status; a
 `;
 
 async function start(pod: PodStart): Promise<SpawnedPodProcess> {
-  const port = await freePort();
+  const port = await heldPort();
   started.push(pod);
   const spawned = spawnPodProcess({
     command: process.execPath,

@@ -1,13 +1,13 @@
-import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { createHttpAttempt } from "../../src/delivery/http-attempt.ts";
 import { Worker } from "../../src/delivery/worker.ts";
 import type { DestinationEntry } from "../../src/routes/entry.ts";
 import { FaultOutbox } from "../support/fault-outbox.ts";
+import { heldPort } from "../support/held-port.ts";
 import { destinations, until } from "../support/http-destinations.ts";
 import { workerDestination } from "../support/worker-destination.ts";
 
-const { serve, serveRaw, listen, createSender } = destinations();
+const { serve, serveRaw, createSender } = destinations();
 
 /** What a worker makes of the first attempt at a destination with this URL. */
 async function outcomeOf(url: string, overrides: Partial<DestinationEntry> = {}) {
@@ -62,10 +62,10 @@ describe("the retry table, row by row, by real answers", () => {
   });
 
   it("a connection that is refused or reset is tried again", async () => {
-    const server = createServer();
-    const port = await listen(server);
-    await new Promise((resolve) => server.close(resolve));
-    expect(await outcomeOf(`http://127.0.0.1:${port}`)).toMatchObject({ outcome: "retry", error: "ECONNREFUSED" });
+    expect(await outcomeOf(`http://127.0.0.1:${await heldPort()}`)).toMatchObject({
+      outcome: "retry",
+      error: "ECONNREFUSED",
+    });
     const { origin } = await serveRaw((socket) => socket.once("data", () => socket.resetAndDestroy()));
     expect(await outcomeOf(origin)).toMatchObject({ outcome: "retry", error: "ECONNRESET" });
   });

@@ -2,13 +2,14 @@ import { createHmac } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { davit, type Dev, endDev, isAlive, startDavit, waitFor, Workspace } from "../support/dev-process.ts";
+import { heldPort } from "../support/held-port.ts";
 
 let workspace: Workspace;
 let target: Target;
 
 beforeEach(async () => {
   workspace = new Workspace();
-  target = await startTarget();
+  target = await startTarget(await heldPort());
 });
 afterEach(async () => {
   await workspace.remove();
@@ -26,7 +27,7 @@ interface Target {
   stop(): void;
 }
 
-async function startTarget(port = 0): Promise<Target> {
+async function startTarget(port: number): Promise<Target> {
   const server: Server = createServer((request, response) => {
     let body = "";
     request.setEncoding("utf8");

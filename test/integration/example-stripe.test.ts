@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { afterEach, expect, test } from "vitest";
-import { freePort } from "../../src/lib/free-port.ts";
+import { heldPort } from "../support/held-port.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 
 let redis: TestRedis | undefined;
@@ -11,7 +11,7 @@ afterEach(() => redis?.stop());
 test("the Stripe example takes an event once, works it off and ends on SIGTERM", async () => {
   redis = await startRedis();
   const secret = "whsec_example_secret_0123";
-  const port = await freePort();
+  const port = await heldPort();
   const child = spawn(process.execPath, ["examples/stripe/main.ts"], {
     env: { ...process.env, REDIS_URL: redis.url, PORT: String(port), STRIPE_WEBHOOK_SECRET: secret },
     stdio: ["ignore", "pipe", "inherit"],

@@ -8,7 +8,7 @@ import express from "express";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { silentLogger } from "../../src/observability/logger.ts";
 import * as sdk from "../../src/sdk/index.ts";
-import { freePort } from "../../src/lib/free-port.ts";
+import { heldPort } from "../support/held-port.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 
 const SECRET = "a-secret-of-some-length";
@@ -173,7 +173,7 @@ describe("the SDK", () => {
   });
 
   test("answers 503 while Redis is away, says so on /readyz, and goes on by itself", async () => {
-    const port = await freePort();
+    const port = await heldPort();
     const app = sdk.createServer({ secret: SECRET, redisUrl: `redis://127.0.0.1:${port}`, ...quiet });
     const at = await listen(app);
     const answer = await post(at, "x", { "x-signature": sign("x") });
@@ -261,7 +261,7 @@ describe("the SDK", () => {
   }, 90_000);
 
   test("starts a worker before Redis is up", async () => {
-    const port = await freePort();
+    const port = await heldPort();
     const redisUrl = `redis://127.0.0.1:${port}`;
     const seen: string[] = [];
     await work(({ body }) => void seen.push(body), { redisUrl });
@@ -306,7 +306,7 @@ describe("the SDK", () => {
     }, 70_000);
 
     test("closes and ends when Redis never came", async () => {
-      const redisUrl = `redis://127.0.0.1:${await freePort()}`;
+      const redisUrl = `redis://127.0.0.1:${await heldPort()}`;
       const { code, printed } = await outcomeOf(redisUrl, async (soFar) => soFar.includes("started"));
       expect(code).toBe(0);
       expect(printed).toContain("closed\n");

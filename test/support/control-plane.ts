@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "../../src/lib/free-port.ts";
+import { heldPort } from "./held-port.ts";
 import { adminKubeconfig, Cluster, kubeconfig } from "./control-plane/access.ts";
 import { findPrograms, type ProgramName } from "./control-plane/binaries.ts";
 import { installCrds } from "./control-plane/crds.ts";
@@ -123,7 +123,7 @@ async function preparePlace(): Promise<Place> {
   try {
     const pki = join(dir, "pki");
     mkdirSync(pki);
-    const ports = Promise.all([freePort(), freePort(), freePort(), freePort()]);
+    const ports = Promise.all([heldPort(), heldPort(), heldPort(), heldPort()]);
     await createPki(pki);
     const { certificate, key } = await issueClient(pki, { user: "admin", groups: ["system:masters"] });
     const [etcd, etcdPeer, apiServer, controllerManager] = await ports;

@@ -5,7 +5,7 @@ import type { SignatureCase } from "../../src/verification/vectors.ts";
 const PROGRAM = fileURLToPath(new URL("../verification/reference/verify.py", import.meta.url));
 
 /** Python 3.9 or later, or what `PYTHON_BIN` names. */
-const PYTHON = process.env["PYTHON_BIN"] ?? "python3";
+export const PYTHON = process.env["PYTHON_BIN"] ?? "python3";
 
 /**
  * Judges cases with the verifier in Python, in one process for all.

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis, type RedisOptions } from "ioredis";
 import { findRedisServer } from "../../src/custody/redis/embedded.ts";
-import { freePort } from "../../src/lib/free-port.ts";
+import { heldPort } from "./held-port.ts";
 
 /** Options of a test client; the reply mapping stays at its default, as it changes the types of every answer. */
 export type TestClientOptions = Omit<RedisOptions, "replyMapping">;
@@ -205,7 +205,7 @@ class RedisProcess implements TestRedis {
  * Throws with the server's log when it does not come up within 10 s.
  */
 export async function startRedis(options: StartRedisOptions = {}): Promise<TestRedis> {
-  const server = new RedisProcess(options.port ?? (await freePort()), options);
+  const server = new RedisProcess(options.port ?? (await heldPort()), options);
   await server.start();
   return server;
 }

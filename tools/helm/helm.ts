@@ -72,8 +72,10 @@ function install(archive: string, folder: string): void {
     rmSync(join(temporary, dirname(LAYER)), { recursive: true });
     for (const name of PROGRAMS)
       writeFileSync(join(temporary, name), unzipFile(layer, `${name}/${name}`), { mode: 0o755 });
+    renameSync(temporary, folder);
+  } catch (error) {
     // Another process may have been faster.
-    if (!existsSync(folder)) renameSync(temporary, folder);
+    if (!existsSync(folder)) throw error;
   } finally {
     rmSync(temporary, { recursive: true, force: true });
   }

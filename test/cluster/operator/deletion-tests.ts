@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { freePort } from "../../../src/lib/free-port.ts";
+import { heldPort } from "../../support/held-port.ts";
 import type { OperatorRelease } from "../../support/operator/operator-release.ts";
 import { becomes, measured } from "../../support/operator/polling.ts";
 import { postMany } from "../../support/operator/senders.ts";
@@ -42,7 +42,7 @@ export function deletionTests(release: () => OperatorRelease): void {
 
     test("delivers each of the 1,000 events that waited for another attempt, once, and where it says now", async () => {
       const shop = await release().tenant();
-      const nowhere = [{ name: "own", url: `http://127.0.0.1:${await freePort()}/`, allowInsecureHTTP: true }];
+      const nowhere = [{ name: "own", url: `http://127.0.0.1:${await heldPort()}/`, allowInsecureHTTP: true }];
       const ids = await deleteAndApply(
         shop,
         { destinations: nowhere, delivery: { concurrency: 64, retry } },

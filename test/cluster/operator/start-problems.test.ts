@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { WEBHOOK_ROUTES } from "../../../src/controllers/webhook-route/route-types.ts";
 import { LEASES, NAMESPACES, SECRETS } from "../../../src/kube/core-types.ts";
-import { freePort } from "../../../src/lib/free-port.ts";
+import { heldPort } from "../../support/held-port.ts";
 import { sharedCluster } from "../../support/cluster.ts";
 import { type FakeApiServer, startFakeApiServer } from "../../support/fake-api-server/server.ts";
 import { becomes } from "../../support/operator/polling.ts";
@@ -86,7 +86,7 @@ describe.concurrent("a controller says once, and what to do about it, that", () 
   });
 
   test("the API server cannot be reached; it goes on asking, and is not ready", async () => {
-    const running = start({ ...asFake(), server: `http://127.0.0.1:${await freePort()}` });
+    const running = start({ ...asFake(), server: `http://127.0.0.1:${await heldPort()}` });
     await complains(running, /API server .*127\.0\.0\.1:\d+.*ECONNREFUSED/);
     expect((await running.readyz()).status).toBe(503);
     expect(running.child.exitCode).toBeNull();

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "../../../src/lib/free-port.ts";
+import { heldPort } from "../held-port.ts";
 import { startRedis, type TestRedis } from "../redis.ts";
 import type { ChainSettings, KillPoint } from "./settings.ts";
 
@@ -94,7 +94,7 @@ export async function startChain(options: ChainOptions = {}): Promise<Chain> {
   const sink = new Forked("sink", () => ({ SINK_LOG: sinkLog, ...options.sink }));
   await sink.start();
   const { port: sinkPort } = sink.message as { port: number };
-  const port = await freePort();
+  const port = await heldPort();
   const settings: ChainSettings = {
     redisUrl: redis.url,
     sinkUrl: `http://127.0.0.1:${sinkPort}/hook`,

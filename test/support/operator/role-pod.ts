@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { COMPILE_CACHE } from "../compile-cache.ts";
 import type { Cluster } from "../control-plane/access.ts";
 import type { PodStart } from "../fake-kubelet/pod-worker.ts";
 import { type SpawnedPodProcess, spawnPodProcess } from "../fake-kubelet/process.ts";
@@ -15,16 +15,17 @@ const STARTED = /"(?:gateway listens|worker runs|controller runs)"/;
 /** Answers nothing: a role that does not listen yet is not ready. */
 const NOT_LISTENING = "http://127.0.0.1:9/readyz";
 
-/** Where processes from the source tree keep what they have compiled: a start then takes half the time. Node checks it against the sources. */
-const COMPILE_CACHE = join(tmpdir(), `davit-compile-cache-${process.getuid?.() ?? 0}`);
+/** A file that says that the cache has the roles. */
+const WARM = join(COMPILE_CACHE, "roles");
 
 /** Fills the cache before many processes start at the same time; a process writes to it as it ends. */
 export function warmUp(): void {
-  if (existsSync(COMPILE_CACHE)) return;
+  if (existsSync(WARM)) return;
   const env = { PATH: process.env["PATH"], NODE_COMPILE_CACHE: COMPILE_CACHE };
   for (const role of ["controller", "gateway", "worker"]) {
     spawnSync(process.execPath, [MAIN, role, "--config", "/nonexistent"], { env, stdio: "ignore" });
   }
+  writeFileSync(WARM, "");
 }
 
 /** A role of Davit that runs as the process of a pod. */
