@@ -20,6 +20,8 @@ export interface Right {
   readonly namespace: string;
   /** `metadata.name` of the object; empty: all of the namespace. */
   readonly name: string;
+  /** What a refusal calls it, where its name is not what was asked for and must not be told. Default: {@link name}. */
+  readonly shown?: string;
 }
 
 /** A right in the words of RBAC. */
@@ -36,8 +38,8 @@ export async function demand(caller: Caller, rights: readonly Right[]): Promise<
   for (const right of rights) {
     // oxlint-disable-next-line no-await-in-loop -- whoever lacks the first is not asked about more
     if (await known(caller.may(attributesOf(right)))) continue;
-    const { verb, on, namespace, name } = right;
-    const whose = name === "" ? `all of namespace ${namespace}` : `${namespace}/${name}`;
+    const { verb, on, namespace, name, shown = name } = right;
+    const whose = shown === "" ? `all of namespace ${namespace}` : `${namespace}/${shown}`;
     throw new Refused("NotAllowed", { message: `this token may not ${verb} ${on} of ${whose}` });
   }
 }

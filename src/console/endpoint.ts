@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Operations } from "../custody/operations.ts";
-import type { Ledger } from "../custody/port.ts";
+import type { Inbox, Ledger } from "../custody/port.ts";
+import type { Statistics } from "../custody/statistics.ts";
 import type { Caller } from "../kube/access.ts";
 import type { Right } from "./access.ts";
 import type { Directory } from "./directory.ts";
@@ -9,6 +10,9 @@ import type { Directory } from "./directory.ts";
 export interface Custody {
   readonly operations: Operations;
   readonly ledger: Ledger;
+  readonly statistics: Statistics;
+  /** For test events. */
+  readonly inbox: Pick<Inbox, "claim">;
 }
 
 /** What endpoints need of their surroundings. */

@@ -61,5 +61,6 @@ export const PATH_PARAMETERS = {
   namespace: kubernetesName,
   route: kubernetesName,
   event: z.string().regex(/^[0-9A-HJKMNP-TV-Z]{26}$/, { error: "must be the id of an event: 26 characters, a ULID" }),
+  destination: text("must be the id of a WebhookDestination: 1 to 128 characters", 256),
   replay: z.string().regex(/^[0-9a-f]{20}$/, { error: "must be the id of a replay: 20 hex digits" }),
 } as const satisfies Readonly<Record<string, z.ZodType<string>>>;

@@ -19,6 +19,9 @@ export type Reason =
   | "NoSuchReplay"
   | "CursorExpired"
   | "ReplayKeyReused"
+  | "DestinationDisabled"
+  | "RateLimited"
+  | "TooManyReplays"
   | "ExpectationFailed"
   | "TooManyInFlight"
   | "StoreUnavailable"
@@ -44,6 +47,9 @@ const ROWS: Readonly<Record<Reason, Row>> = {
   NoSuchReplay: [404, "there is no such replay; those that ended are known for 7 days"],
   CursorExpired: [410, "events after this cursor are no longer kept"],
   ReplayKeyReused: [409, "this Idempotency-Key was used for another replay: use another key"],
+  DestinationDisabled: [409, "it is disabled, and takes nothing until it is enabled"],
+  RateLimited: [429, "too many requests: send them more slowly", 1],
+  TooManyReplays: [429, "there are too many replays already: cancel some, or wait for their end", 60],
   ExpectationFailed: [417, "only Expect: 100-continue is understood"],
   TooManyInFlight: [429, "too many requests at the same time", 1],
   StoreUnavailable: [503, "the store does not answer; send it again", 2],

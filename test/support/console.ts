@@ -111,6 +111,8 @@ export async function startConsole(redis: Pick<TestRedis, "url">, directory: Tes
     custody: (namespace) => ({
       operations: store.operations({ instance: "default", namespace }),
       ledger: store.ledger({ instance: "default", namespace }),
+      statistics: store.statistics({ instance: "default", namespace }),
+      inbox: store.inbox({ instance: "default", namespace }),
     }),
     logger: createLogger("console", { level: "debug", destination }),
     metrics,
