@@ -42,6 +42,8 @@ export interface Answer {
   readonly status?: number;
   /** Becomes JSON. */
   readonly body: object;
+  /** Default true. `false`: nothing was changed, as by a preview, and no audit line is written. */
+  readonly changes?: boolean;
   /** What the audit line adds: names and numbers, never a payload. */
   readonly audit?: Readonly<Record<string, unknown>>;
 }

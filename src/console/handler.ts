@@ -20,12 +20,6 @@ export interface HandlerOptions<C extends Caller> extends Surroundings {
   readonly logger: Logger;
 }
 
-/** An answer, and whose request it answers when that is known. */
-export interface Handled {
-  readonly answer: Answer | Refused;
-  readonly caller?: string;
-}
-
 /** Takes a request to its endpoint: who it is comes first, then what is wanted, then whether they may, and only then what there is. */
 export class Handler<C extends Caller> {
   readonly #options: HandlerOptions<C>;
@@ -41,7 +35,7 @@ export class Handler<C extends Caller> {
     endpoint: Endpoint<C>,
     request: IncomingMessage,
     path: Readonly<Record<string, string>>,
-  ): Promise<Handled> {
+  ): Promise<Answer | Refused> {
     let caller: C | undefined;
     let leave: (() => void) | undefined;
     try {
@@ -49,12 +43,12 @@ export class Handler<C extends Caller> {
       leave = this.#inFlight.enterAs(caller.name);
       if (leave === undefined) throw new Refused("TooManyInFlight");
       const answer = await this.#run(endpoint, request, { caller, path });
-      if (endpoint.method !== "GET") this.#audit(endpoint, caller, path, answer);
-      return { answer, caller: caller.name };
+      if (endpoint.method !== "GET" && answer.changes !== false) this.#audit(endpoint, caller, path, answer);
+      return answer;
     } catch (error) {
       const answer = this.#refusalOf(error, endpoint);
       if (caller !== undefined && endpoint.method !== "GET") this.#audit(endpoint, caller, path, answer);
-      return { answer, ...(caller && { caller: caller.name }) };
+      return answer;
     } finally {
       leave?.();
     }
@@ -76,8 +70,8 @@ export class Handler<C extends Caller> {
     const { directory, custody } = this.#options;
     const input = await readInput(endpoint, request, path);
     const call: Call<unknown, unknown, unknown, C> = { ...input, caller, directory, custody };
-    await demand(caller, await endpoint.rights(call));
     if (!directory.isReady) throw new Refused("NotReady");
+    await demand(caller, await endpoint.rights(call));
     return endpoint.handle(call);
   }
 

@@ -5,9 +5,9 @@ import { answerConnectionErrors } from "../lib/connection-errors.ts";
 import { closeServer, SERVER_OPTIONS } from "../lib/http-server.ts";
 import { answerUnread } from "../lib/unread-body.ts";
 import type { Metrics } from "../observability/metrics.ts";
-import type { Endpoint } from "./endpoint.ts";
+import type { Answer, Endpoint } from "./endpoint.ts";
 import { ENDPOINTS } from "./endpoints.ts";
-import { type Handled, Handler, type HandlerOptions } from "./handler.ts";
+import { Handler, type HandlerOptions } from "./handler.ts";
 import { InFlight } from "./in-flight.ts";
 import { Refused } from "./refusals.ts";
 
@@ -85,12 +85,12 @@ function appOf<C extends Caller>(options: ListenerOptions<C>, inFlight: InFlight
   for (const [path, methods] of byPath(endpoints)) {
     app.all(expressPath(path), async (request: Request, response: Response) => {
       const endpoint = methods.get(request.method === "HEAD" ? "GET" : request.method);
-      const handled: Handled =
+      const made: Answer | Refused =
         endpoint === undefined
-          ? { answer: notAllowed(methods) }
+          ? notAllowed(methods)
           : await handler.handle(endpoint, request, request.params as Record<string, string>);
-      answer(request, response, handled.answer);
-      count(endpoint?.operation ?? "", handled.answer.status ?? 200);
+      answer(request, response, made);
+      count(endpoint?.operation ?? "", made.status ?? 200);
     });
   }
   const nothing = (request: IncomingMessage, response: ServerResponse) => {
@@ -124,7 +124,7 @@ function notAllowed<C extends Caller>(methods: Methods<C>): Refused {
   return new Refused("MethodNotAllowed", { headers: { allow } });
 }
 
-function answer(request: IncomingMessage, response: ServerResponse, what: Handled["answer"]): void {
+function answer(request: IncomingMessage, response: ServerResponse, what: Answer | Refused): void {
   const body = Buffer.from(JSON.stringify(what.body));
   const headers = {
     ...HEADERS,

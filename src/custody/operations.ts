@@ -118,6 +118,8 @@ export interface Replay {
   readonly scanned: number;
   readonly createdAt: number;
   readonly updatedAt: number;
+  /** Whoever it was created for, who finds it by this. Absent: an operator's. */
+  readonly owner?: string;
 }
 
 export interface ReplayRequest {
@@ -126,6 +128,8 @@ export interface ReplayRequest {
   readonly rate?: number;
   /** The caller's idempotency key: a second request with it gets the first one's replay. */
   readonly key?: string;
+  /** See {@link Replay.owner}: at most 256 characters. */
+  readonly owner?: string;
 }
 
 export const DEFAULT_REPLAY_RATE = 500;
@@ -160,6 +164,8 @@ export interface Acted {
 
 /** The operations of one namespace. */
 export interface Operations {
+  /** One event. `undefined`: there is none with this id, or it is kept no longer. */
+  event(id: string, options?: { readonly bodies?: boolean }): Promise<SequencedEvent | undefined>;
   /** Newest first. */
   events(query: EventFilter & { readonly limit: number; readonly cursor?: string }): Promise<Page<EventView>>;
   /**
@@ -180,8 +186,8 @@ export interface Operations {
    */
   startReplay(request: ReplayRequest): Promise<{ readonly replay: Replay; readonly created: boolean }>;
   replay(id: string): Promise<Replay | undefined>;
-  /** Newest first; those that ended are known for 7 days. */
-  replays(): Promise<readonly Replay[]>;
+  /** The newest 100, newest first; those that ended are known for 7 days. @param owner only those of this owner */
+  replays(owner?: string): Promise<readonly Replay[]>;
   /** Idempotent; one that ended stays as it is. `undefined`: there is none with this id. */
   steerReplay(id: string, to: "paused" | "running" | "cancelled"): Promise<Replay | undefined>;
   /** Takes dead letters away. They can be restored for 24 h; then body and log are removed, and they are counted. A redelivery is a duplicate at once. */

@@ -68,6 +68,28 @@ export function listsConformance(open: Open): void {
     expect(await ids({ from: between })).toEqual([waiting, delivered]);
   });
 
+  withStore("gives one event, with headers and body for whoever asks and as long as they are kept", async (store) => {
+    const body = Buffer.from([0, 1, 0xff]);
+    const event = newEvent({ body, headers: { "x-kind": "a" }, eventType: "user.new" });
+    const { id } = await store.inbox.claim(event);
+    const plain = await store.operations.event(id);
+    expect(plain).toMatchObject({ id, route: ROUTE, bodyBytes: 3, eventType: "user.new" });
+    expect(plain).not.toHaveProperty("body");
+    expect(plain).not.toHaveProperty("headers");
+    expect(await store.operations.event(id, { bodies: true })).toMatchObject({ headers: { "x-kind": "a" }, body });
+    const policy = destinationPolicy();
+    const worker = await store.outbox([]);
+    await settle(
+      worker,
+      (await take(worker, policy)).map((copy) => settlement(copy, "delivered")),
+      policy,
+    );
+    const delivered = await store.operations.event(id, { bodies: true });
+    expect(delivered).toMatchObject({ bodyBytes: 0, copies: [{ state: "delivered" }] });
+    expect(delivered).not.toHaveProperty("body");
+    expect(await store.operations.event("01ARZ3NDEKTSV4RRFFQ69G5FAV")).toBeUndefined();
+  });
+
   withStore("lists events page by page", async ({ inbox, operations }) => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) ids.unshift((await inbox.claim(newEvent())).id);

@@ -44,6 +44,10 @@ export class RedisOperations implements Operations {
     this.#walker = new LogWalker(redis, this.#prefix);
   }
 
+  event(id: string, { bodies = false }: { readonly bodies?: boolean } = {}): Promise<SequencedEvent | undefined> {
+    return this.#sequenced(id, bodies);
+  }
+
   async events(query: Parameters<Operations["events"]>[0]): Promise<Page<EventView>> {
     const { route, state, limit, cursor: position = "" } = query;
     const states = state && stateLetters(state);
@@ -93,8 +97,8 @@ export class RedisOperations implements Operations {
     return this.#replays.read(id);
   }
 
-  replays(): Promise<readonly Replay[]> {
-    return this.#replays.list();
+  replays(owner?: string): Promise<readonly Replay[]> {
+    return this.#replays.list(owner);
   }
 
   steerReplay(id: string, to: Parameters<Operations["steerReplay"]>[1]): Promise<Replay | undefined> {
