@@ -38,6 +38,17 @@ async function dead(store: ConformanceStore, n: number): Promise<string[]> {
 export function replaysConformance(open: Open): void {
   const withStore = storeTest(open);
 
+  withStore("are found by their owner, and by nobody else's", async (store) => {
+    const one = await store.operations.startReplay({ filter: FILTER, owner: "a" });
+    const other = await store.operations.startReplay({ filter: FILTER, owner: "b" });
+    const operators = await store.operations.startReplay({ filter: FILTER });
+    expect((await store.operations.replays("a")).map(({ id, owner }) => [id, owner])).toEqual([[one.replay.id, "a"]]);
+    expect((await store.operations.replays("b")).map(({ id }) => id)).toEqual([other.replay.id]);
+    expect(await store.operations.replays("c")).toEqual([]);
+    expect(operators.replay).not.toHaveProperty("owner");
+    expect(await store.operations.replays()).toHaveLength(3);
+  });
+
   withStore("replay all that fit, once, and count them", async (store) => {
     const ids = await dead(store, 30);
     const { replay, created } = await store.operations.startReplay({ filter: FILTER, rate: RATE });

@@ -42,7 +42,7 @@ export class RedisReplays {
 
   /** @param how the index to walk, and what counts its dead letters */
   async start(
-    { filter, rate = DEFAULT_REPLAY_RATE, key }: ReplayRequest,
+    { filter, rate = DEFAULT_REPLAY_RATE, key, owner = "" }: ReplayRequest,
     how: { readonly index: string; readonly count: (filter: DeadLetterFilter) => Promise<number> },
   ): Promise<{ readonly replay: Replay; readonly created: boolean }> {
     if (!(rate >= 1 && rate <= MAX_REPLAY_RATE)) throw new RangeError(`rate: from 1 to ${MAX_REPLAY_RATE} a second`);
@@ -53,7 +53,7 @@ export class RedisReplays {
     const now = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
     const to = Math.min(filter.to ?? now, now);
     const total = await how.count({ ...filter, to });
-    const args = [id, how.index, filterText(filter), to, rate, total];
+    const args = [id, how.index, filterText(filter), to, rate, total, owner];
     const created = (await ask(() => this.#redis.startReplay(this.#prefix, ...args))) === 1;
     const replay = await this.read(id);
     if (replay === undefined) throw new RangeError(`replay ${id} was removed while it was created`);
@@ -65,8 +65,9 @@ export class RedisReplays {
     return fields["state"] === undefined ? undefined : readReplay(id, fields);
   }
 
-  async list(): Promise<readonly Replay[]> {
-    const ids = await ask(() => this.#redis.zrange(`${this.#prefix}replays`, "0", String(LIST_LIMIT - 1), "REV"));
+  async list(owner = ""): Promise<readonly Replay[]> {
+    const key = `${this.#prefix}replays${owner === "" ? "" : `:${owner}`}`;
+    const ids = await ask(() => this.#redis.zrange(key, "0", String(LIST_LIMIT - 1), "REV"));
     return (await Promise.all(ids.map((id) => this.read(id)))).filter((replay) => replay !== undefined);
   }
 
@@ -137,5 +138,6 @@ function readReplay(id: string, fields: Readonly<Record<string, string>>): Repla
     scanned: number("scanned"),
     createdAt: number("created"),
     updatedAt: number("updated"),
+    ...(fields["owner"] && { owner: fields["owner"] }),
   };
 }
