@@ -22,7 +22,6 @@ const GAPS: readonly Gap[] = [
 export const DESTINATION_GAPS: readonly Gap[] = [
   { path: ["spec", "rateLimit"], remedy: "remove it: only concurrency bounds what is sent" },
   { path: ["spec", "disableAfter"], remedy: "remove it: a failing destination is not disabled" },
-  { path: ["spec", "notify"], remedy: "remove it, and watch the metrics of deliveries" },
   { path: ["spec", "access"], remedy: "remove it" },
 ];
 

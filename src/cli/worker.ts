@@ -18,7 +18,8 @@ effect at once. SIGTERM: takes nothing more, and ends when what is under way has
     const { concurrency, egress } = config.worker;
     // As many connections as deliveries: none waits for another's although a destination is free.
     const sender = new HttpSender({ guard: new EgressGuard({ allow: egress.allow }), connections: concurrency });
-    const worker = new ClusterWorker({ config, attempt: createHttpAttempt(sender), metrics: createMetrics(), logger });
+    const attempt = createHttpAttempt(sender);
+    const worker = new ClusterWorker({ config, attempt, noticeSender: sender, metrics: createMetrics(), logger });
     await worker.start();
     logger.info({ adminPort: portOf(worker.admin) }, "worker runs");
     return async () => {

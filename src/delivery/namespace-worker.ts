@@ -1,14 +1,18 @@
 import type { RoutePolicy } from "../custody/port.ts";
 import type { RedisStore } from "../custody/redis/store.ts";
+import type { HttpSender } from "../egress/http-sender.ts";
+import { systemClock } from "../lib/clock.ts";
 import type { Logger } from "../observability/logger.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { Attempt } from "./attempt.ts";
 import type { WorkerConfiguration } from "./destinations.ts";
+import { NoticeWebhooks } from "./notifications/notice-webhooks.ts";
+import { notify, noticeRound } from "./notifications/notifier.ts";
 import { OperationMetrics } from "./operation-metrics.ts";
 import { Worker, type WorkerOptions } from "./worker.ts";
 
 export interface NamespaceWorkerOptions {
-  readonly store: Pick<RedisStore, "outbox">;
+  readonly store: Pick<RedisStore, "outbox" | "notices">;
   readonly scope: { readonly instance: string; readonly namespace: string };
   readonly attempt: Attempt;
   readonly destinations: WorkerConfiguration;
@@ -22,15 +26,24 @@ export interface NamespaceWorkerOptions {
   readonly metrics?: Metrics | undefined;
   /** See `WorkerOptions.onGate`. */
   readonly onGate?: WorkerOptions["onGate"];
+  /** Sends what is to be told of WebhookDestinations (`notify.url`). Default: it is left to other workers. */
+  readonly noticeSender?: Pick<HttpSender, "send"> | undefined;
 }
+
+/** Notices of a round. */
+const NOTICES_AT_ONCE = 32;
 
 /** A worker and its outbox, which both go by the same destinations. */
 export class NamespaceWorker {
   readonly #worker: Worker;
+  readonly #options: NamespaceWorkerOptions;
+  readonly #stopping = new AbortController();
   #destinations: WorkerConfiguration;
+  #telling: Promise<void> | undefined;
 
   constructor(options: NamespaceWorkerOptions) {
     const { store, scope, attempt, destinations, dedicatedRoute, owns, slots, logger, metrics, onGate } = options;
+    this.#options = options;
     this.#destinations = destinations;
     const operations = new OperationMetrics(metrics, () => this.#destinations);
     const outbox = store.outbox(scope, {
@@ -51,6 +64,8 @@ export class NamespaceWorker {
   }
 
   start(): Promise<void> {
+    const { noticeSender, dedicatedRoute } = this.#options;
+    if (noticeSender !== undefined && dedicatedRoute === undefined) this.#telling = this.#tell(noticeSender);
     return this.#worker.start();
   }
 
@@ -61,8 +76,26 @@ export class NamespaceWorker {
   }
 
   /** See `Worker.stop`. */
-  stop(): Promise<void> {
-    return this.#worker.stop();
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all([this.#worker.stop(), this.#telling]);
+  }
+
+  #tell(sender: Pick<HttpSender, "send">): Promise<void> {
+    const { store, scope, logger, metrics } = this.#options;
+    const channel = new NoticeWebhooks({ scope, sender, configuration: () => this.#destinations, clock: systemClock });
+    const { namespace } = scope;
+    const notices = store.notices(scope);
+    const options = {
+      namespace,
+      reader: "webhook",
+      notices,
+      channel,
+      limit: NOTICES_AT_ONCE,
+      logger,
+      metrics,
+    } as const;
+    return notify({ round: (signal) => noticeRound(options, signal), logger }, this.#stopping.signal);
   }
 }
 

@@ -90,6 +90,11 @@ export function createMetrics(registry: Registry = new Registry()) {
       "State of a destination's gate: 0 closed, 1 half open, 2 open, 3 held, 4 disabled",
       [...ROUTE, "destination"],
     ),
+    destinationNotices: counter(
+      "destination_notices_total",
+      "Notices about destinations that fail, are disabled or recover, by channel and by what became of telling them",
+      ["namespace", "kind", "channel", "result"],
+    ),
     secretOverlapRemaining: gauge(
       "secret_overlap_remaining_seconds",
       "Time until the previous key of a route ends",

@@ -11,7 +11,7 @@ import { advanceRing, type RingChange } from "./key-ring.ts";
 import { observeSigningKey, readUsable, type Secrets, type Unresolved } from "./observed-keys.ts";
 
 /** How long a previous signing key of a WebhookDestination stays in use, ms. */
-const SIGNING_OVERLAP_MS = 24 * 3_600_000;
+export const SIGNING_OVERLAP_MS = 24 * 3_600_000;
 
 export interface CompileDestinationInput extends Surroundings {
   readonly destination: WebhookDestination;
@@ -78,6 +78,7 @@ function switches(spec: ResolvedWebhookDestinationSpec): Partial<DestinationEntr
     ...(spec.allowInsecureHTTP && { allowInsecureHttp: true }),
     disableAfter: { consecutiveFailures, failingForMs: parseDuration(failingFor) },
     ...(spec.suspend && { suspended: true }),
+    ...(spec.notify && { notify: spec.notify }),
     gaps: gapsOf(spec),
   };
 }

@@ -191,7 +191,7 @@ export interface WebhookDestinationSpec {
    */
   notify?: {
     /**
-     * A signed webhook; https.
+     * A webhook, signed as deliveries are, so that signing must be set; https.
      */
     url?: string;
     email?: string;

@@ -18,6 +18,7 @@ import { CommandError } from "../command.ts";
 import { Edge, openStore } from "../edge.ts";
 import { DevConsoleDirectory } from "./console-directory.ts";
 import type { DevDestination } from "./destinations.ts";
+import { logNotices } from "./destination-notices.ts";
 import { keepDevShelves, type ShelfNews } from "./shelves.ts";
 
 export interface ChainOptions {
@@ -53,6 +54,7 @@ export class Chain {
   readonly #guard = new EgressGuard({ allow: LOOPBACK });
   readonly #sender = new HttpSender({ guard: this.#guard });
   #entries: readonly RouteEntry[] = [];
+  readonly #stopping = new AbortController();
   #gauges: NodeJS.Timeout | undefined;
   /** One per namespace that has or had routes. */
   readonly #workers = new Map<string, NamespaceWorker>();
@@ -143,6 +145,7 @@ export class Chain {
   async stop(lost?: AbortSignal): Promise<void> {
     await this.#edge.stop(GATEWAY_GRACE_MS);
     clearInterval(this.#gauges);
+    this.#stopping.abort();
     const workers = [...this.#workers.values()].map((worker) => worker.stop());
     await Promise.race([Promise.all(workers), giveUp(lost)]);
     await this.#sender.close();
@@ -160,11 +163,15 @@ export class Chain {
       store: this.#store,
       scope: this.#scope(namespace),
       attempt: createHttpAttempt(this.#sender),
+      noticeSender: this.#sender,
       destinations,
       logger: this.#options.logger,
       metrics: this.metrics,
     });
     this.#workers.set(namespace, worker);
+    const { metrics } = this;
+    const { logger } = this.#options;
+    void logNotices({ store: this.#store, scope: this.#scope(namespace), logger, metrics }, this.#stopping.signal);
     await worker.start();
   }
 

@@ -4,6 +4,7 @@ import type { Config } from "../../config/schema.ts";
 import { redisUrlOf } from "../../config/secret-file.ts";
 import { RightsCheck } from "../../custody/redis/rights-check.ts";
 import { RedisStore } from "../../custody/redis/store.ts";
+import type { HttpSender } from "../../egress/http-sender.ts";
 import { inClusterAuth } from "../../kube/in-cluster.ts";
 import { KubeTransport } from "../../kube/transport.ts";
 import { listen } from "../../lib/listen.ts";
@@ -27,6 +28,8 @@ const STOP_WITHIN_MS = 70_000;
 export interface ClusterWorkerOptions {
   readonly config: Config;
   readonly attempt: Attempt;
+  /** See `NamespaceWorkerOptions.noticeSender`. */
+  readonly noticeSender?: Pick<HttpSender, "send">;
   readonly metrics: Metrics;
   readonly logger: Logger;
 }
@@ -159,12 +162,13 @@ export class ClusterWorker {
   }
 
   #workerFor(ownership: Ownership, destinations: ReturnType<typeof workerDestinations>): NamespaceWorker {
-    const { config, attempt, logger, metrics } = this.#options;
+    const { config, attempt, noticeSender, logger, metrics } = this.#options;
     const { instance, namespace } = this.#place;
     return new NamespaceWorker({
       store: this.#store,
       scope: { instance, namespace },
       attempt,
+      noticeSender,
       destinations,
       dedicatedRoute: ownership.type === "dedicated" ? ownership.route.route : undefined,
       owns: (destination) => this.#owns(destination),
