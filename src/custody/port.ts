@@ -25,6 +25,8 @@ export interface RoutePolicy {
     /** Keep the body of a delivered event until its record goes. */
     readonly keepBodies: boolean;
   };
+  /** Its deliveries are suspended: what lies on its shelf stays there. Otherwise the shelf of a route that is not deleted is emptied. */
+  readonly suspended?: boolean;
 }
 
 /** What identifies a delivery of a provider, hashed. See `custody.md` §4 for how it is judged. */
@@ -131,6 +133,8 @@ export interface DestinationPolicy {
   readonly timeoutMs: number;
   /** ms from receipt or the last revival after which a copy that is not final expires. */
   readonly maxAgeMs: number;
+  /** Keys of routes that share it and are suspended: their copies go on their route's shelf instead of being handed out. */
+  readonly shelving?: readonly string[];
   /** Rate, circuit, disabling. Without it, `limit` is all that holds it back. */
   readonly gate?: GateConfig;
 }
@@ -260,6 +264,8 @@ export interface Outbox {
   yield(ticket: Ticket): Promise<void>;
   /** Gives the ticket of a destination up that this process may not drain now (unknown or suspended): looked at again after `delayMs`. */
   postpone(ticket: Ticket, delayMs: number): Promise<void>;
+  /** Says that destinations whose tickets were postponed may be drained again: those with copies are looked at within a second or two. */
+  lookAgain(destinations: readonly string[]): Promise<void>;
   /** Asks for up to `slots` tickets of a destination whose lane has grown. */
   widen(destination: string, slots: number): Promise<void>;
   /**

@@ -47,10 +47,15 @@ export class Lanes {
     return lane;
   }
 
-  /** Replaces the config of every destination at once. */
-  configure(destinations: WorkerConfiguration): void {
+  /**
+   * Replaces the config of every destination at once.
+   * @returns ids of those that were suspended until now
+   */
+  configure(destinations: WorkerConfiguration): readonly string[] {
+    const before = this.#destinations;
     this.#destinations = destinations;
     for (const lane of this.#byId.values()) this.#configure(lane);
+    return [...destinations].flatMap(([id, { suspended }]) => (!suspended && before.get(id)?.suspended ? [id] : []));
   }
 
   #configure(lane: Lane): void {

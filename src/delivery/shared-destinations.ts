@@ -23,8 +23,10 @@ export function sharedDestination(
 ): WorkerDestination & { readonly forRoute: ForRoute } {
   const byRoute = new Map(users.map((user) => [user.route.route, user]));
   const made = new Map<string, WorkerDestination>();
+  const shelving = users.filter(({ known }) => known.suspended).map(({ route }) => route.route);
   const policy = {
     ...unknownPolicy(entry.id),
+    ...(shelving.length > 0 && { shelving }),
     limit: limitOf(entry, users),
     // A lease must outlast the longest exchange of any route.
     timeoutMs: Math.max(entry.timeoutMs, ...users.map(({ route }) => filled(entry, route.delivery).timeoutMs)),
@@ -95,7 +97,7 @@ function gateOf({ seq = 0, rateLimit, disableAfter }: DestinationEntry): GateCon
 /** What is to be done with a copy of a WebhookDestination that is in the config. */
 export type SharedJudgement =
   | { readonly type: "send"; readonly destination: WorkerDestination }
-  /** Its route is not known here, is suspended, or cannot sign: left alone for a while. */
+  /** Its route is not known here, is suspended by a config that is newer than the turn, or cannot sign: left alone for a while. */
   | { readonly type: "park" }
   | { readonly type: "expired"; readonly destination: WorkerDestination };
 

@@ -13,8 +13,10 @@ export const YIELD_AFTER_MS = 5_000;
 const BEAT_AFTER_MS = 700;
 /** Between two questions to the store about a lane that brings nothing, ms. */
 const ASK_AGAIN_MS = 250;
-/** A destination that is suspended, unknown or without its signing key is looked at again after this, ms. */
+/** A destination that is unknown or without its signing key is looked at again after this, ms. */
 const LOOK_AGAIN_MS = 5_000;
+/** … and one that is suspended after this, should nobody say that it no longer is. */
+const SUSPENDED_LOOK_AGAIN_MS = 60_000;
 const WIDEN_AGAIN_MS = 1_000;
 /** While stopping, a ticket that the store does not take back is dropped after this: the store writes tickets anew by itself. */
 const DROP_AFTER_MS = 5_000;
@@ -102,7 +104,8 @@ export class Tickets {
       if (held.closing) continue;
       held.closing = true;
       this.#tellLeftAlone(lane, obstacle);
-      this.#options.outbox.postpone(held.ticket, LOOK_AGAIN_MS).then(held.release, () => this.#reopen(lane, held));
+      const againMs = obstacle === "suspended" ? SUSPENDED_LOOK_AGAIN_MS : LOOK_AGAIN_MS;
+      this.#options.outbox.postpone(held.ticket, againMs).then(held.release, () => this.#reopen(lane, held));
     }
   }
 

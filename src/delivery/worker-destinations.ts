@@ -23,8 +23,8 @@ export function workerDestinations(routes: Iterable<RouteEntry>, shared?: Shared
   const byId = new WorkerDestinations();
   const all: { readonly route: RouteEntry; readonly known: WorkerRoute }[] = [];
   for (const route of routes) {
-    const policy = routePolicy(route);
     const suspended = route.suspend === "Delivery" || route.suspend === "All";
+    const policy = { ...routePolicy(route), ...(suspended && { suspended }) };
     const { namespace, name, seq } = route;
     const isChosenByEvents = route.destinationIdFrom !== undefined;
     const known = { namespace, name, seq, suspended, policy, ...(isChosenByEvents && { isChosenByEvents }) };

@@ -115,9 +115,11 @@ export class Worker {
 
   /** Replaces the configuration of all destinations at once. Events that are queued already go by it from their next attempt. */
   update(destinations: WorkerConfiguration): void {
-    this.#lanes.configure(destinations);
+    const resumed = this.#lanes.configure(destinations);
     for (const lane of this.#lanes) this.#look(lane);
     this.#loop.schedule();
+    // Without an answer they are looked at when their tickets come by again.
+    if (resumed.length > 0) this.#options.outbox.lookAgain(resumed).catch(() => undefined);
   }
 
   /**

@@ -238,6 +238,46 @@ describe("routes that deliver to WebhookDestinations", () => {
     expect(new Set(late.got.map(({ headers }) => headers["webhook-id"]))).toEqual(new Set([young.id, old.id]));
   });
 
+  test("a suspended route's copies wait on its shelf while others share the destination, and go when it goes on", async () => {
+    const shared = await receiver();
+    const known = [{ name: "a", id: "~a", labels: { tier: "gold" } }];
+    const named = { destinations: [{ name: "eu", destinationRef: { name: "a" } }] };
+    const objects = [entryFor(destination("a", shared.url), 1)];
+    const resting = route("resting", { ...named, suspend: "Delivery" }, known);
+    const routes = [resting, route("going", named, known)];
+    await start(routes, objects);
+    const stateOf = async (id: string) => (await gateway.ledger.event(id))?.copies[0]?.state;
+    const sent: string[] = [];
+    for (let n = 0; n < 5; n += 1) sent.push((await send("resting", { n })).id);
+    for (let n = 0; n < 5; n += 1) await send("going", { n });
+    expect(await until(() => shared.got.length === 5)).toBe(true);
+    expect(new Set(shared.got.map(({ headers }) => headers["davit-route"]))).toEqual(new Set(["shop/going"]));
+    expect(await Promise.all(sent.map(stateOf))).toEqual(sent.map(() => "shelved"));
+    worker.update(configured([{ ...resting, seq: 6, suspend: "None" }, ...routes.slice(1)], objects));
+    expect(await until(() => shared.got.length === 10)).toBe(true);
+    const attempts = (await gateway.ledger.event(sent[0] ?? ""))?.copies[0]?.attempts;
+    expect(attempts?.map(({ attempt }) => attempt)).toEqual([1]);
+  });
+
+  test("a suspended destination keeps its copies where they are, at no cost, and is drained when it goes on", async () => {
+    const shared = await receiver();
+    const routes = [route("chosen", { destinationSelector: { ...GOLD, idFrom: "json:/to" } }, [])];
+    const entry = entryFor(destination("a", shared.url), 1);
+    await start(routes, [{ ...entry, suspended: true }]);
+    const sent: string[] = [];
+    for (let n = 0; n < 5; n += 1) sent.push((await send("chosen", { to: "a", n })).id);
+    // Its ticket has come by and was put off.
+    const busy = "davit:default:{shop}:busy";
+    const lookedAt = async () => Number(await redis.client().zscore(busy, "~a")) - Date.now();
+    expect(await until(async () => (await lookedAt()) > 30_000)).toBe(true);
+    await send("chosen", { to: "a", n: 5 });
+    await sleep(1_500);
+    expect(await lookedAt()).toBeGreaterThan(30_000);
+    expect((await gateway.ledger.event(sent[0] ?? ""))?.copies[0]).toMatchObject({ state: "waiting", attempts: [] });
+    worker.update(configured(routes, [{ ...entry, seq: 2 }]));
+    expect(await until(() => shared.got.length === 6)).toBe(true);
+  });
+
   /** Makes an event's receipt lie further back: nobody waits a minute for a test. */
   async function agedBy(id: string, ms: number): Promise<void> {
     const key = `davit:default:{shop}:e:${id}`;

@@ -38,6 +38,7 @@ export class FaultOutbox implements Outbox {
   readonly settled: Settle[] = [];
   readonly yielded: Ticket[] = [];
   readonly postponed: Ticket[] = [];
+  readonly lookedAgain: string[] = [];
   readonly widened: { readonly destination: string; readonly slots: number }[] = [];
   dones = 0;
   /** Decides the fate of each turn. */
@@ -138,6 +139,10 @@ export class FaultOutbox implements Outbox {
     this.yielded.push(ticket);
     this.#destination(ticket.destination).generation += 1;
     if (this.rehand) setImmediate(() => this.handTicket(ticket.destination, ticket.slot));
+  }
+
+  async lookAgain(destinations: readonly string[]): Promise<void> {
+    this.lookedAgain.push(...destinations);
   }
 
   async postpone(ticket: Ticket, delayMs: number): Promise<void> {

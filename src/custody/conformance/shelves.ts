@@ -63,6 +63,59 @@ export function shelvesConformance(open: Open): void {
     expect(await store.shelves().routes()).toEqual([ROUTE, OTHER_ROUTE]);
   });
 
+  withStore("puts copies of a suspended route aside when they are met in a lane that others share", async (store) => {
+    const shared = "~acme";
+    const destinations = [{ destination: shared, limit: 1 }];
+    const ids: string[] = [];
+    for (let i = 0; i < 600; i++) ids.push((await store.inbox.claim(newEvent({ destinations }))).id);
+    const policy = routePolicy({ route: OTHER_ROUTE });
+    const other = await store.inbox.claim(newEvent({ policy, destinations }));
+    const worker = await store.outbox([]);
+    const gate = { seq: 1 };
+    const suspending = destinationPolicy({ destination: shared, limit: 1, shelving: [ROUTE], gate });
+    const policies = new Map([[shared, suspending]]);
+    const takes = [{ destination: shared, want: 1 }];
+    // A page at a time, and the next one is asked for at once.
+    let result = await worker.turn({ settles: [], takes, policies });
+    expect([result.copies, result.reopenMs?.get(shared)]).toEqual([[], 1]);
+    for (let turns = 0; turns < 5 && result.copies.length === 0; turns++) {
+      result = await worker.turn({ settles: [], takes, policies });
+    }
+    expect(result.copies.map(({ eventId }) => eventId)).toEqual([other.id]);
+    expect(result.copies.map(({ attempt }) => attempt)).toEqual([1]);
+    expect(await stateOf(store, ids[0] ?? "")).toBe("shelved");
+    expect(await stateOf(store, ids.at(-1) ?? "")).toBe("shelved");
+    expect(await store.shelves().orphans(), "it was not deleted").toEqual([]);
+    await settle(worker, [settlement(result.copies[0] as never, "delivered")], suspending);
+    expect((await worker.turn({ settles: [], takes, policies })).copies).toEqual([]);
+
+    // As long as its config says so it stays there, and in the order it had it comes back.
+    await store.tend([routePolicy({ suspended: true }), policy]);
+    expect(await stateOf(store, ids[0] ?? "")).toBe("shelved");
+    for (let n = 0; n < 8; n++) await store.tend([routePolicy(), policy]);
+    const resumed = destinationPolicy({ destination: shared, limit: 1_000, gate });
+    const all = await take(worker, resumed, 1_000);
+    expect(all.map(({ eventId }) => eventId)).toEqual(ids);
+    expect(new Set(all.map(({ attempt }) => attempt))).toEqual(new Set([1]));
+  });
+
+  withStore("keeps a suspended route's copies on its shelf when it is deleted, and gives all back", async (store) => {
+    const shared = "~acme";
+    const destinations = [{ destination: shared, limit: 1 }];
+    const first = await store.inbox.claim(newEvent({ destinations }));
+    const worker = await store.outbox([]);
+    const policy = destinationPolicy({ destination: shared, shelving: [ROUTE] });
+    expect(await take(worker, policy)).toEqual([]);
+    const second = await store.inbox.claim(newEvent({ destinations }));
+    expect(await shelveAll(store)).toBe(1);
+    expect(await store.shelves().orphans()).toMatchObject([{ route: ROUTE, events: 2 }]);
+    await store.tend([routePolicy()]);
+    expect(await stateOf(store, first.id)).toBe("shelved");
+    expect(await store.shelves().unshelve(ROUTE)).toEqual({ unshelved: 2, more: false });
+    const goingOn = destinationPolicy({ destination: shared });
+    expect((await take(worker, goingOn)).map(({ eventId }) => eventId)).toEqual([first.id, second.id]);
+  });
+
   withStore("finds events that came in after the route was deleted", async (store) => {
     await store.inbox.claim(newEvent());
     await shelveAll(store);

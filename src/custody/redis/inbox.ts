@@ -231,6 +231,7 @@ export function policyArgument(policy: RoutePolicy): Record<string, unknown> {
     deadLettersMs: policy.retention.deadLettersMs,
     maxEvents: policy.retention.maxEvents,
     keepBodies: policy.retention.keepBodies,
+    ...(policy.suspended && { suspended: true }),
   };
 }
 

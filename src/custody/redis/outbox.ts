@@ -38,6 +38,8 @@ const EFFECTS: Readonly<Record<Exclude<GateOutcome["type"], "neutral">, string>>
   gone: "G",
 };
 
+const LOOK_AGAIN_PAGE = 500;
+
 /** Values of one copy in the reply of `turn`. */
 const COPY_VALUES = 3;
 
@@ -82,6 +84,18 @@ export class RedisOutbox implements Outbox {
     const [, generation, servedBy] = await this.#end(ticket, "postpone", { delayMs });
     if (servedBy === undefined) return;
     await this.#tickets.handOver({ ...ticket, generation: Number(generation) }, servedBy || undefined);
+  }
+
+  async lookAgain(destinations: readonly string[]): Promise<void> {
+    try {
+      for (let from = 0; from < destinations.length; from += LOOK_AGAIN_PAGE) {
+        const members = destinations.slice(from, from + LOOK_AGAIN_PAGE).flatMap((destination) => [0, destination]);
+        // XX: only what has copies is in `busy`.
+        await this.#redis.zadd(`${this.#prefix}busy`, "XX", ...members);
+      }
+    } catch (error) {
+      throw asCustodyError(error);
+    }
   }
 
   async widen(destination: string, slots: number): Promise<void> {
@@ -161,9 +175,10 @@ function effectOf({ gate }: Settle): string {
 }
 
 function argumentOf(own: DestinationPolicy, policy: RoutePolicy, index: number): Record<string, unknown> {
-  const { destination, limit, timeoutMs, maxAgeMs } = own;
+  const { destination, limit, timeoutMs, maxAgeMs, shelving } = own;
   const gate = gateArgument(own);
-  return { ...policyArgument(policy), index, destination, limit, leaseMs: timeoutMs + LEASE_MARGIN_MS, maxAgeMs, gate };
+  const lease = { limit, leaseMs: timeoutMs + LEASE_MARGIN_MS, maxAgeMs };
+  return { ...policyArgument(policy), index, destination, ...lease, ...(shelving && { shelving }), gate };
 }
 
 function readTurn(reply: TurnReply, request: TurnRequest, destinations: readonly string[]): TurnResult {

@@ -3,7 +3,7 @@ import type { Redis } from "ioredis";
 import type { StatisticsReply } from "./statistics.ts";
 import { OPERATION_SCRIPTS, type OperationReplies } from "./operation-scripts.ts";
 
-const NAMES = ["claim", "janitor", "replay", "stats", "statistics", "destinations"] as const;
+const NAMES = ["claim", "replay", "stats", "statistics", "destinations"] as const;
 /** Scripts that need `lua/notices.lua` too: the command's name and the file's. */
 const NOTICE_SCRIPTS = {
   takeNotices: "take-notices",
@@ -13,7 +13,7 @@ const NOTICE_SCRIPTS = {
 /** Scripts that need `lua/gate.lua` too, and with it `lua/notices.lua`. */
 const GATE_NAMES = ["turn", "done", "enable", "hold"] as const;
 /** Scripts that need `lua/shelf.lua` too. */
-const SHELF_NAMES = ["shelve", "unshelve", "purge", "adopt", "orphans"] as const;
+const SHELF_NAMES = ["janitor", "shelve", "unshelve", "purge", "adopt", "orphans"] as const;
 
 /** A custody script: `KEYS[1]` is the tag with a colon, the rest is in the script's own header. */
 type Run<T> = (prefix: string, ...args: (string | number | Buffer)[]) => Promise<T>;

@@ -6,7 +6,9 @@
 call('ZREM', P .. 'busy', '')
 local now = now_ms()
 if ARGV[4] ~= '' then call('ZADD', P .. 'dedicated', int(now), ARGV[4]) end
-if not call('SET', P .. 'janitor', ARGV[1], 'NX', 'PX', ARGV[2]) then return {} end
+local holder = call('GET', P .. 'janitor')
+if holder and holder ~= ARGV[1] then return {} end
+call('SET', P .. 'janitor', ARGV[1], 'PX', ARGV[2])   -- who found more than a page comes back sooner than its lock ends
 call('ZREMRANGEBYSCORE', P .. 'dedicated', '-inf', int(now - DEDICATED_MS))
 local policies = cjson.decode(ARGV[3])
 local PAGE = 100
@@ -79,6 +81,21 @@ local function look_at_disabled(member)
   if has_copies(d) then write_ticket(d) end
 end
 
+-- A page of the shelf of a route that was suspended, when it delivers again. Returns whether there is more.
+local function resume(route)
+  -- It was deleted meanwhile: that shelf is emptied when it is there again.
+  if shelved_since(route) then call('SREM', P .. 'resting', route) return false end
+  local unshelved, last_page, passed = unshelve_page(route, PAGE, 0, now)
+  if last_page and passed == 0 then call('SREM', P .. 'resting', route) end
+  return not last_page and unshelved > 0
+end
+
+local is_resuming = false
+for _, route in ipairs(call('SMEMBERS', P .. 'resting')) do
+  local policy = policies[route]
+  if policy and not policy.suspended then is_resuming = resume(route) or is_resuming end
+end
+
 local tally = P .. 'tally'   -- what operators did, until a process has counted it
 -- A discarded copy whose time to be restored is over. Its record stays as long as one that was delivered, so that lists have no gap.
 local function empty_bin(member)
@@ -107,4 +124,4 @@ end
 flush()
 local counts = call('HGETALL', tally)
 if #counts > 0 then call('DEL', tally) end
-return { (#looked_at == PAGE or #looks == PAGE) and 1 or 0, tickets, call('EXISTS', P .. 'replaying'), counts }
+return { (#looked_at == PAGE or #looks == PAGE or is_resuming) and 1 or 0, tickets, call('EXISTS', P .. 'replaying'), counts }

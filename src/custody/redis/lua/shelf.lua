@@ -3,6 +3,8 @@
 -- to a record whose sequence is at least `open`, or above `walked`:
 --   walked  the log is shelved up to this sequence      open  the lowest sequence with an attempt that ran when it was passed
 --   at, left  the same two of a walk that is not finished
+-- The shelf of a route that is only suspended holds what `turn` met in lanes that several routes share. It has none of these fields: the route is in `resting`
+-- until the janitor has emptied the shelf, once the route delivers again.
 -- Places: orphans (routes by shelved), shelf:<r> (events by sequence), places:<r> (destinations whose gates go with the route), routes (all with records).
 local MAX_COPIES = 256   -- looked at in one call
 
@@ -58,6 +60,35 @@ local function take_from_shelf(id, d, copy, meta, now)
   call('HSET', P .. 'e:' .. id, 'c:' .. d, write_copy(copy))
 end
 
+-- Puts a page of a route's shelf back, without the `passed` events at its beginning. Returns the copies that were, whether that was the last page, and the
+-- events to pass over next time: those that only a newer Davit may read stay.
+local function unshelve_page(route, size, passed, now)
+  local shelf, unshelved, looked, touched = P .. 'shelf:' .. route, 0, 0, {}
+  local ids = call('ZRANGE', shelf, passed, passed + size - 1)
+  local last_page = #ids < size
+  for i, id in ipairs(ids) do
+    local meta, odd = meta_of(id)
+    if meta then
+      local names = names_of(meta)
+      for k, copy in pairs(copies_of(id, names)) do
+        if copy.state == 'S' then
+          take_from_shelf(id, names[k], copy, meta, now)
+          touched[names[k]] = true
+          unshelved = unshelved + 1
+        end
+      end
+      looked = looked + #names
+    end
+    if odd then passed = passed + 1 else call('ZREM', shelf, id) end
+    if looked >= MAX_COPIES and i < #ids then
+      last_page = false
+      break
+    end
+  end
+  for d in pairs(touched) do announce(d, 0, now) end
+  return unshelved, last_page, passed
+end
+
 -- Whether the attempt of an active copy may still end: its process has its lease. One that ran out is marked first and given up MARK_MS later, as in `turn`.
 local function is_held(id, d, now)
   local key = P .. 'lease:' .. d
@@ -99,5 +130,6 @@ local function forget_route(route)
   call('ZREM', P .. 'exp', 'r:' .. route)
   call('ZREM', P .. 'dedicated', route)
   call('SREM', P .. 'routes', route)
+  call('SREM', P .. 'resting', route)
   call('ZREM', P .. 'orphans', route)
 end

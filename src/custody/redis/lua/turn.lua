@@ -197,29 +197,61 @@ local function lease(id, policy, copy, meta_text, body)
     (copy.base == '0' and copy.attempt or int(copy.attempt - copy.base)) .. ' ' .. copy.first .. ' ' .. copy.revived .. (policy.handed or ''), meta_text, body
 end
 
+-- Routes of a shared destination that are suspended: their copies are not handed out but put on their route's shelf, so many a take.
+local MAX_ASIDE = 256
+local aside = 0
+local function resting_routes(policy)
+  if not policy.shelving then return nil end
+  if not policy.resting then
+    policy.resting = {}
+    for _, route in ipairs(policy.shelving) do policy.resting[route] = true end
+  end
+  return policy.resting
+end
+
+-- Whether the copy belongs to one of these, and was put there. It leaves the lane with those that are taken.
+local function put_aside(id, policy, resting)
+  local v = read_record(id, 'm', 'c:' .. policy.destination)
+  local meta, copy = read_meta(v[1]), read_copy(v[2] or nil)
+  if not meta or not copy or not resting[meta.route] or not READY[copy.state] then return false end
+  call('ZADD', P .. 'shelf:' .. meta.route, meta.sequence, id)
+  call('SADD', P .. 'resting', meta.route)
+  -- Its budget stood still since it came into the lane.
+  if copy.state == 'L' then copy.since, copy.due = copy.due, '0' end
+  copy.state = 'S'
+  call('HSET', P .. 'e:' .. id, 'c:' .. policy.destination, write_copy(copy))
+  aside = aside + 1
+  return true
+end
+
 -- First everything is read, then leased, then taken out of the lane: an error on the way leaves no copy without a place.
 local function take_from(key, policy, room)
   local field, deadline = 'c:' .. policy.destination, int(now + policy.leaseMs)
-  local ids = call('ZRANGE', key, '0', room - 1)
+  local resting, before = resting_routes(policy), aside
+  local window = resting and room + MAX_ASIDE or room
+  local ids = call('ZRANGE', key, '0', window - 1)
   local used, taken, leases = 0, {}, {}
   for _, id in ipairs(ids) do
-    local v, odd = read_record(id, 'm', 'b', field)
-    local copy = read_copy(v[3] or nil)
-    local reader, at = string.match(v[1] or '', '^%d+ (%d+) %x+ %d+ (%d+)')
-    if odd or (v[1] and (not at or tonumber(reader) > READER)) then
-      call('ZADD', P .. 'due:' .. policy.destination, int(now + UNREADABLE_MS), id)
-    elseif at and copy and READY[copy.state] then
-      at = tonumber(at)
-      if copy.revived ~= '0' then at = math.max(at, tonumber(copy.revived)) end
-      if at + policy.maxAgeMs <= now then
-        expire(id, policy, copy, v[1])
-      else
-        local body = v[2] or ''
-        if bytes > 0 and bytes + #body > MAX_BYTES then break end
-        bytes = bytes + #body
-        taken[#taken + 1] = { id, copy, v[1], body }
-        leases[#leases + 1] = deadline
-        leases[#leases + 1] = id
+    if used - (aside - before) == room then break end
+    if not (resting and put_aside(id, policy, resting)) then
+      local v, odd = read_record(id, 'm', 'b', field)
+      local copy = read_copy(v[3] or nil)
+      local reader, at = string.match(v[1] or '', '^%d+ (%d+) %x+ %d+ (%d+)')
+      if odd or (v[1] and (not at or tonumber(reader) > READER)) then
+        call('ZADD', P .. 'due:' .. policy.destination, int(now + UNREADABLE_MS), id)
+      elseif at and copy and READY[copy.state] then
+        at = tonumber(at)
+        if copy.revived ~= '0' then at = math.max(at, tonumber(copy.revived)) end
+        if at + policy.maxAgeMs <= now then
+          expire(id, policy, copy, v[1])
+        else
+          local body = v[2] or ''
+          if bytes > 0 and bytes + #body > MAX_BYTES then break end
+          bytes = bytes + #body
+          taken[#taken + 1] = { id, copy, v[1], body }
+          leases[#leases + 1] = deadline
+          leases[#leases + 1] = id
+        end
       end
     end
     used = used + 1
@@ -227,7 +259,7 @@ local function take_from(key, policy, room)
   if #leases > 0 then call('ZADD', P .. 'lease:' .. policy.destination, unpack(leases)) end
   for _, t in ipairs(taken) do lease(t[1], policy, t[2], t[3], t[4]) end
   if used > 0 then call('ZREMRANGEBYRANK', key, '0', used - 1) end
-  return used, used < #ids
+  return used - (aside - before), used < #ids or (resting ~= nil and #ids == window)
 end
 
 local function ready(d) return call('ZCARD', P .. 'lane:' .. d) + call('ZCARD', P .. 'late:' .. d) end
@@ -246,14 +278,16 @@ local function take_through(policy, gate, want)
   promote_due(policy)
   local probes = gate.state == 'W' or gate.state == 'O'
   policy.handed = ' ' .. int(probes and gate.generation + 1 or gate.generation)
-  local before = #out
+  local before, put = #out, aside
   take_ready(policy, math.min(want, limit - call('ZCARD', P .. 'lease:' .. policy.destination), (affordable(gate, now)), 1000))
   local taken = (#out - before) / 3
   spend(gate, taken)
   if probes and taken > 0 then change_gate(gate, 'H', 'Probing', now) end
   local left, more, refill = ready(policy.destination), affordable(gate, now)
   if more == 0 then return 0, left > 0 and refill - now or 0 end
-  return math.min(left, (permitted(gate, now))), 0
+  -- A page was put aside and nothing found that may be sent: the next one at once.
+  local again = taken == 0 and aside > put and left > 0
+  return math.min(left, (permitted(gate, now))), again and 1 or 0
 end
 
 -- Returns what is left ready (of what lies behind a gate: as much as that permits), and ms until the gate may permit more, when it is shut.
