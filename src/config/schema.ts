@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isRecord } from "../lib/record.ts";
-import { addressRange, filePath, label, port, rangeOrHost, whole } from "./values.ts";
+import { addressRange, filePath, label, mailAddress, port, rangeOrHost, whole } from "./values.ts";
 
 const labels = () => z.record(z.string(), z.string());
 
@@ -192,6 +192,35 @@ const workers = z.strictObject({
   egress: deliveryEgress(),
 });
 
+/** Whoever hands mails over needs both, and sends them over TLS only. */
+const smtp = z
+  .strictObject({
+    host: z.string().min(1).max(253).describe("Host of the SMTP server."),
+    port: whole(1, 65_535)
+      .optional()
+      .describe("Its port. Default: 587 with `StartTLS`, 465 with `Implicit`, 25 with `None`."),
+    tls: z
+      .enum(["StartTLS", "Implicit", "None"])
+      .default("StartTLS")
+      .describe(
+        "`StartTLS`: the server must offer it. `Implicit`: TLS from the first byte. `None`: in the clear and without credentials, to a relay beside the controller.",
+      ),
+    userFile: filePath().optional().describe("File with the user's name. Default: no authentication."),
+    passwordFile: filePath().optional().describe("File with the password."),
+    caFile: filePath().optional().describe("Authorities of the server's certificate, PEM. Default: the system's."),
+    from: mailAddress().describe("Address of the sender."),
+  })
+  .refine(({ userFile, passwordFile }) => (userFile === undefined) === (passwordFile === undefined), {
+    ...always,
+    path: ["passwordFile"],
+    error: "and userFile go together: set both or neither",
+  })
+  .refine(({ tls, userFile }) => tls !== "None" || userFile === undefined, {
+    ...always,
+    path: ["tls"],
+    error: "is None, and a password would be sent in the clear: use StartTLS or Implicit, or remove userFile",
+  });
+
 const controller = z.strictObject({
   adminPort: port().default(9090).describe("Port of /metrics, /livez and /readyz."),
   address: z.string().default("0.0.0.0").describe("Its address."),
@@ -211,6 +240,11 @@ const controller = z.strictObject({
   orphanRetentionMs: whole(0, 365 * 86_400_000)
     .default(7 * 86_400_000)
     .describe("How long events of a deleted route are kept, ms; the same name takes them up again meanwhile."),
+  smtp: smtp
+    .optional()
+    .describe(
+      "Where notifications by mail (`notify.email` of WebhookDestinations) are handed over. Default: none are sent.",
+    ),
 });
 
 /** What runs in a worker Pod beside its route config. */

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { z } from "zod";
 import { HOST_PATTERN } from "../lib/host-pattern.ts";
+import { isMailAddress } from "../lib/mail-address.ts";
 
 /** A whole number of bytes, replicas, milliseconds … within bounds, ends included. */
 export const whole = (min: number, max: number) => z.number().int().min(min).max(max);
@@ -40,3 +41,7 @@ function isAddressRange(text: string): boolean {
   if (version === 0 || rest.length > 0) return false;
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 6 ? 128 : 32));
 }
+
+/** One mail address and nothing else. */
+export const mailAddress = () =>
+  z.string().refine(isMailAddress, "is no mail address: write it as davit@example.com, without a name");

@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { createTransport } from "nodemailer";
+import { isMailAddress } from "../../lib/mail-address.ts";
 
 /** A mail, plain text. */
 export interface Mail {
-  /** One address, see {@link isMailAddress}. */
+  /** One address, see `isMailAddress`. */
   readonly to: string;
   /** One line. */
   readonly subject: string;
@@ -47,17 +48,6 @@ const CONNECT_MS = 5_000;
 const ANSWER_MS = 10_000;
 /** The whole of it, ms. */
 const WITHIN_MS = 30_000;
-
-/**
- * Whether a text is one address and nothing else: printable ASCII (RFC 5321 §4.1.2), no quotes, no list, no comment, no line end. What is longer than the 254
- * characters of a path (§4.5.3.1.3), or starts with `-`, is none.
- */
-export function isMailAddress(text: string): boolean {
-  return (
-    text.length <= 254 &&
-    /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.][\w!#$%&'*+/=?^`{|}~.-]{0,63}@[A-Za-z0-9][A-Za-z0-9.-]*$/.test(text)
-  );
-}
 
 /** Hands mails over by SMTP, a connection each. Recipients and headers are given in parts, never parsed out of a text. */
 export function smtpMailer(settings: SmtpSettings): Mailer {
