@@ -175,6 +175,14 @@ describe("when it gives up", () => {
     expect(decide(status(500), late, { ...slow, delaysMs: [60_000] }, context).outcome).toBe("retry");
   });
 
+  it.each([undefined, "0", "junk"])(
+    "gives up when its time is over, however soon the next attempt would be, Retry-After: %s",
+    (hint) => {
+      const over = { used: 1, firstAttemptAt: NOW - 3 * DAY - 1 };
+      expect(decide(status(503, hint), over, schedule, context)).toEqual({ outcome: "dead", reason: "GiveUpAfter" });
+    },
+  );
+
   it("moves the deadline for a Retry-After that ends after it", () => {
     expect(decide(status(429, "3600"), late, schedule, context)).toMatchObject({
       outcome: "retry",

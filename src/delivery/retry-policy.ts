@@ -51,7 +51,7 @@ export function decide(
   const own = policyDelay(policy, copy.used, context.random);
   const hint = hintOf(result, policy, context.now);
   const delayMs = Math.max(own, hint, own === 0 ? DELAY_FOR_ZERO_MS : MIN_DELAY_MS);
-  if (context.now + delayMs > deadline(copy.firstAttemptAt + policy.giveUpAfterMs, context.now + hint, context)) {
+  if (context.now + delayMs > deadline(copy.firstAttemptAt + policy.giveUpAfterMs, hint, context)) {
     return usedUp(result, "GiveUpAfter");
   }
   return { outcome: "retry", delayMs, delaySource: hint > own ? "retry_after" : policy.type };
@@ -62,9 +62,9 @@ export function maxAttempts(policy: RetryPolicy): number {
   return policy.type === "schedule" ? policy.delaysMs.length + 1 : policy.maxAttempts;
 }
 
-/** A `Retry-After` that ends after the deadline moves it there, with room for one attempt. */
-function deadline(giveUpAt: number, hintEndsAt: number, context: DecisionContext): number {
-  return hintEndsAt > giveUpAt ? hintEndsAt + context.timeoutMs : giveUpAt;
+/** A `Retry-After` that ends after the deadline moves it there, with room for one attempt. Without one nothing does, also when it has passed already. */
+function deadline(giveUpAt: number, hint: number, { now, timeoutMs }: DecisionContext): number {
+  return hint > 0 && now + hint > giveUpAt ? now + hint + timeoutMs : giveUpAt;
 }
 
 /** The reason says what to do about it: time was not short where the address was forbidden. */
