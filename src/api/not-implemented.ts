@@ -19,11 +19,7 @@ const GAPS: readonly Gap[] = [
 ];
 
 /** The same for WebhookDestination. */
-export const DESTINATION_GAPS: readonly Gap[] = [
-  { path: ["spec", "rateLimit"], remedy: "remove it: only concurrency bounds what is sent" },
-  { path: ["spec", "disableAfter"], remedy: "remove it: a failing destination is not disabled" },
-  { path: ["spec", "access"], remedy: "remove it" },
-];
+export const DESTINATION_GAPS: readonly Gap[] = [{ path: ["spec", "access"], remedy: "remove it" }];
 
 /** Problems for all fields of an object that ask for something not built yet. */
 export function checkImplemented(object: unknown, gaps: readonly Gap[] = GAPS): Problem[] {

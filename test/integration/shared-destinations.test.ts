@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { resolveSpec } from "../../src/api/defaults.ts";
 import type { WebhookDestination } from "../../src/api/generated/webhook-destination.ts";
 import type { WebhookRoute } from "../../src/api/generated/webhook-route.ts";
+import { DEFAULT_CIRCUIT } from "../../src/custody/gate.ts";
 import { createHttpAttempt } from "../../src/delivery/http-attempt.ts";
 import { NamespaceWorker } from "../../src/delivery/namespace-worker.ts";
 import { workerDestinations } from "../../src/delivery/worker-destinations.ts";
@@ -37,6 +38,8 @@ interface Receiver {
   readonly got: { readonly headers: IncomingHttpHeaders; readonly body: string }[];
   /** Most requests at a time. */
   most: number;
+  /** What it answers. Default: 200. */
+  status: number;
 }
 
 describe("routes that deliver to WebhookDestinations", () => {
@@ -71,13 +74,18 @@ describe("routes that deliver to WebhookDestinations", () => {
         made.got.push({ headers: request.headers, body });
         setTimeout(() => {
           running -= 1;
-          response.end();
+          response.writeHead(made.status).end();
         }, delayMs);
       });
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
     servers.push(server);
-    const made: Receiver = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, got: [], most: 0 };
+    const made: Receiver = {
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+      got: [],
+      most: 0,
+      status: 200,
+    };
     return made;
   }
 
@@ -276,6 +284,46 @@ describe("routes that deliver to WebhookDestinations", () => {
     expect((await gateway.ledger.event(sent[0] ?? ""))?.copies[0]).toMatchObject({ state: "waiting", attempts: [] });
     worker.update(configured(routes, [{ ...entry, seq: 2 }]));
     expect(await until(() => shared.got.length === 6)).toBe(true);
+  });
+
+  test("rate and disabling of a WebhookDestination are what its gate in the store goes by", async () => {
+    const shared = await receiver();
+    const routes = [route("chosen", { destinationSelector: { ...GOLD, idFrom: "json:/to" } }, [])];
+    const spec = {
+      rateLimit: { requests: 20, per: "1s", burst: 2 },
+      disableAfter: { consecutiveFailures: 3, failingFor: "0s" },
+      concurrency: 4,
+    };
+    await start(routes, [entryFor(destination("a", shared.url, spec), 7)]);
+    const began = Date.now();
+    for (let n = 0; n < 12; n += 1) await send("chosen", { to: "a", n });
+    expect(await until(() => shared.got.length === 12)).toBe(true);
+    // However long it took: what the bucket held, and what came into it since.
+    expect(12).toBeLessThanOrEqual(2 + (Date.now() - began) / 50);
+    const { ledger } = gateway;
+    expect(await ledger.gate("~a")).toMatchObject({
+      state: "Closed",
+      config: {
+        seq: 7,
+        limit: 4,
+        rate: { requests: 20, perMs: 1_000, burst: 2 },
+        disableAfter: { consecutiveFailures: 3, failingForMs: 0 },
+        circuit: DEFAULT_CIRCUIT,
+      },
+    });
+    shared.status = 500;
+    for (let n = 0; n < 12; n += 1) await send("chosen", { to: "a", n: 100 + n });
+    expect(await until(async () => (await ledger.gate("~a")).state === "Disabled")).toBe(true);
+    expect(await ledger.gate("~a")).toMatchObject({ reason: "ConsecutiveFailures", consecutiveFailures: 3 });
+    await sleep(500);
+    const sent = shared.got.length;
+    await sleep(500);
+    expect(shared.got.length).toBe(sent);
+    expect(sent).toBeLessThan(24);
+    shared.status = 200;
+    await ledger.enable("~a");
+    // What failed waits for its own next attempt; what was never sent goes at once.
+    expect(await until(() => new Set(shared.got.map(({ body }) => body)).size === 24)).toBe(true);
   });
 
   /** Makes an event's receipt lie further back: nobody waits a minute for a test. */
