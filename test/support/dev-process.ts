@@ -84,10 +84,17 @@ export class Workspace {
       "0",
     ];
     const program = startDavit(["dev", ...flags, ...(options.args ?? [])], options.detached);
-    await waitFor("davit dev to say where to post", () => {
-      if (program.child.exitCode !== null) throw new Error(`davit dev ended: ${program.stderr()}`);
-      return program.stdout().includes("Ctrl-C ends it");
-    });
+    try {
+      await waitFor("davit dev to say where to post", () => {
+        if (program.child.exitCode !== null) throw new Error(`davit dev ended: ${program.stderr()}`);
+        return program.stdout().includes("Ctrl-C ends it");
+      });
+    } catch (error) {
+      // It has told nobody of its Redis, which ends with it.
+      program.child.kill("SIGTERM");
+      await program.ended;
+      throw error;
+    }
     const { gateway = "", admin = "", redis } = this.state();
     const dev = { program, gateway, admin, redisPid: redis?.pid ?? 0, pid: program.child.pid ?? 0 };
     this.#running.push(dev);
