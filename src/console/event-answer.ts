@@ -31,7 +31,8 @@ function eventFields({ id, receivedAt, sequence, eventType, duplicates, bodyByte
   };
 }
 
-function copySummary({ destination, state, attempts, dueAt }: CopyView): object {
+/** A copy of a list. */
+export function copySummary({ destination, state, attempts, dueAt }: CopyView): object {
   const last = attempts.at(-1);
   return {
     destination: destinationName(destination),
@@ -44,6 +45,7 @@ function copySummary({ destination, state, attempts, dueAt }: CopyView): object 
   };
 }
 
-function attemptAnswer({ at, ...attempt }: AttemptRecord): object {
+/** An attempt of a copy's log. */
+export function attemptAnswer({ at, ...attempt }: AttemptRecord): object {
   return { ...attempt, at: isoTime(at) };
 }

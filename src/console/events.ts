@@ -23,7 +23,8 @@ const STATES = [
   "discarded",
 ] as const satisfies readonly CopyState[];
 
-const state = z.enum(STATES, { error: `must be one of ${STATES.join(", ")}` });
+/** State of a copy, in a filter. */
+export const state = z.enum(STATES, { error: `must be one of ${STATES.join(", ")}` });
 const include = z.literal("body", { error: "must be body" }).optional();
 
 const ROUTE = "/v1/namespaces/{namespace}/routes/{route}";

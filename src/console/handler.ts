@@ -18,6 +18,11 @@ export interface AccessOf<C extends Caller> extends Access {
 export interface HandlerOptions<C extends Caller> extends Surroundings {
   readonly access: AccessOf<C>;
   readonly logger: Logger;
+  /**
+   * Bounds how often somebody may call, `undefined` being whoever has no token that is known.
+   * @throws Refused
+   */
+  readonly admit?: (request: IncomingMessage, caller: C | undefined) => void;
 }
 
 /** Takes a request to its endpoint: who it is comes first, then what is wanted, then whether they may, and only then what there is. */
@@ -56,8 +61,10 @@ export class Handler<C extends Caller> {
 
   async #callerOf(request: IncomingMessage): Promise<C> {
     const token = bearerToken(request);
+    const { access, admit } = this.#options;
+    const caller = token === undefined ? undefined : await known(access.caller(token));
+    admit?.(request, caller);
     if (token === undefined) throw new Refused("TokenMissing");
-    const caller = await known(this.#options.access.caller(token));
     if (caller === undefined) throw new Refused("TokenRefused");
     return caller;
   }

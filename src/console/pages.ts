@@ -12,6 +12,7 @@ const ASKS = 20;
 const POSITIONS = {
   events: /^\d{1,16}$/,
   deadLetters: /^\d{1,16}:\d{1,16}:[0-9A-Z]{26}\|[^\p{Cc}\p{Cs}]{1,1600}$/u,
+  deliveries: /^\d{1,16}:[0-9a-f]{16}$/,
   copies: /^\d{1,16}:[0-9a-f]{16}:\d{0,16}$/,
 } as const;
 

@@ -39,7 +39,7 @@ export class TestDirectory implements Directory {
     return this.#destinations.filter((destination) => destination.namespace === namespace);
   }
 
-  byToken(): undefined {
+  byToken(_token: string): KnownDestination | undefined {
     return undefined;
   }
 }
