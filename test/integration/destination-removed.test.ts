@@ -62,7 +62,7 @@ describe("a destination that its route has no more", () => {
   const accept = async (seq: number) =>
     (await store.inbox(scope).claim(newEvent({ seq, destinations: [{ destination: DESTINATION, limit: 4 }] }))).id;
   const copyOf = async (id: string) => (await store.ledger(scope).event(id))?.copies[0];
-  const until = async (met: () => boolean | Promise<boolean>, ms = 10_000) => {
+  const until = async (met: () => boolean | Promise<boolean>, ms = 30_000) => {
     for (const end = Date.now() + ms; Date.now() < end; await sleep(20)) if (await met()) return true;
     return false;
   };

@@ -53,7 +53,7 @@ describe("Redis users that the controller sets", () => {
       .catch(() => "refused");
     return reply === "OK";
   };
-  const until = async (met: () => boolean, ms = 8_000) => {
+  const until = async (met: () => boolean, ms = 30_000) => {
     for (const end = Date.now() + ms; !met() && Date.now() < end; ) await sleep(20);
     return met();
   };

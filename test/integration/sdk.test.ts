@@ -67,7 +67,7 @@ describe("the SDK", () => {
     return (server.address() as AddressInfo).port;
   };
   const ready = (port: number) =>
-    until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status === 200, 5_000);
+    until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status === 200, 30_000);
   const serve = async (options: Partial<sdk.ServerOptions> = {}) => {
     const port = await listen(sdk.createServer({ secret: SECRET, redisUrl: redis.url, ...quiet, ...options }));
     await ready(port);
@@ -95,7 +95,7 @@ describe("the SDK", () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]));
     expect(new Set(answers.map(({ json }) => json.jobId)).size).toBe(1);
     expect(answers.filter(({ json }) => json.replayed === false)).toHaveLength(1);
-    expect(await until(() => seen.length > 0, 5_000)).toBe(true);
+    expect(await until(() => seen.length > 0, 30_000)).toBe(true);
     await sleep(300);
     expect(seen).toEqual([answers[0]?.json.jobId]);
   });
@@ -123,7 +123,7 @@ describe("the SDK", () => {
       authorization: "Bearer x",
     };
     const { json } = await post(port, body, headers);
-    expect(await until(() => seen.length === 1, 5_000)).toBe(true);
+    expect(await until(() => seen.length === 1, 30_000)).toBe(true);
     const [payload, job] = seen[0] ?? [];
     expect(payload).toMatchObject({ id: json.jobId, rawBody: body, headers: { "x-event": "made" } });
     expect(payload?.body).toBe(body.toString("utf8"));
@@ -193,7 +193,7 @@ describe("the SDK", () => {
     outer.get("/hello", (_request, response) => void response.send("hello"));
     outer.use("/webhooks", inner);
     const port = await listen(outer);
-    await until(async () => (await fetch(`http://127.0.0.1:${port}/webhooks/readyz`)).status === 200, 5_000);
+    await until(async () => (await fetch(`http://127.0.0.1:${port}/webhooks/readyz`)).status === 200, 30_000);
     expect((await post(port, "m", { "x-signature": sign("m") }, "/webhooks/in")).status).toBe(202);
     expect(await (await fetch(`http://127.0.0.1:${port}/hello`)).text()).toBe("hello");
   });
@@ -255,9 +255,9 @@ describe("the SDK", () => {
       replayed: true,
       jobId: json.jobId,
     });
-    expect(await until(() => attempts.length === 5, 5_000)).toBe(true);
+    expect(await until(() => attempts.length === 5, 30_000)).toBe(true);
     expect(attempts[4]?.made).toBe(0);
-    expect(await until(async () => !(await dead()), 5_000)).toBe(true);
+    expect(await until(async () => !(await dead()), 30_000)).toBe(true);
   }, 90_000);
 
   test("starts a worker before Redis is up", async () => {
@@ -271,7 +271,7 @@ describe("the SDK", () => {
     const at = await listen(sdk.createServer({ secret: SECRET, redisUrl, ...quiet }));
     await ready(at);
     await post(at, "late", { "x-signature": sign("late") });
-    expect(await until(() => seen.includes("late"), 10_000)).toBe(true);
+    expect(await until(() => seen.includes("late"), 30_000)).toBe(true);
   });
 
   describe("a worker whose Redis is gone for good", () => {
@@ -285,7 +285,7 @@ describe("the SDK", () => {
       let printed = "";
       child.stdout.on("data", (chunk: Buffer) => (printed += chunk.toString()));
       const ended = once(child, "exit") as Promise<[number | null]>;
-      expect(await until(() => isReady(printed), 15_000)).toBe(true);
+      expect(await until(() => isReady(printed), 45_000)).toBe(true);
       child.kill("SIGUSR2");
       const [code] = await Promise.race([ended, sleep(45_000, ["still there"])]);
       return { code, printed };
@@ -303,14 +303,14 @@ describe("the SDK", () => {
       expect(printed).toContain("stopping without the store");
       expect(printed).toContain("1 outcome unsaid");
       expect(printed).toContain("closed\n");
-    }, 70_000);
+    }, 100_000);
 
     test("closes and ends when Redis never came", async () => {
       const redisUrl = `redis://127.0.0.1:${await heldPort()}`;
       const { code, printed } = await outcomeOf(redisUrl, async (soFar) => soFar.includes("started"));
       expect(code).toBe(0);
       expect(printed).toContain("closed\n");
-    }, 70_000);
+    }, 100_000);
   });
 
   test("runs at most `concurrency` handlers, and close waits for those that run", async () => {
@@ -326,7 +326,7 @@ describe("the SDK", () => {
       { concurrency: 3 },
     );
     for (let i = 0; i < 12; i++) await post(port, `n${i}`, { "x-signature": sign(`n${i}`) });
-    await until(() => finished >= 3, 5_000);
+    await until(() => finished >= 3, 30_000);
     await worker.close();
     const atClose = finished;
     expect([most, running]).toEqual([3, 0]);

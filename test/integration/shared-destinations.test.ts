@@ -165,7 +165,7 @@ describe("routes that deliver to WebhookDestinations", () => {
     return { status, id: (JSON.parse(text) as { id?: string }).id ?? "" };
   }
 
-  const until = async (met: () => boolean | Promise<boolean>, ms = 10_000): Promise<boolean> => {
+  const until = async (met: () => boolean | Promise<boolean>, ms = 30_000): Promise<boolean> => {
     for (const end = Date.now() + ms; Date.now() < end; await sleep(20)) if (await met()) return true;
     return false;
   };
