@@ -6,6 +6,8 @@ import { codeClass } from "./narrative.ts";
 /** Counts attempts when they end, and final states once the store confirmed them. */
 export class DeliveryMetrics {
   readonly #metrics: Metrics | undefined;
+  /** What the gauge of requests in flight says. */
+  readonly #told = new WeakMap<WorkerDestination, number>();
 
   constructor(metrics: Metrics | undefined) {
     this.#metrics = metrics;
@@ -51,7 +53,9 @@ export class DeliveryMetrics {
   }
 
   inFlight(destination: WorkerDestination | undefined, count: number): void {
-    if (destination === undefined) return;
+    // Asked several times a second for each destination held: a gauge that is set anew costs more than one that is left alone.
+    if (destination === undefined || this.#told.get(destination) === count) return;
+    this.#told.set(destination, count);
     const { namespace, routeName: route, entry } = destination;
     this.#metrics?.destinationInFlight.set({ namespace, route, destination: entry.name }, count);
   }

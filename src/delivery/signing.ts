@@ -33,15 +33,19 @@ export function createSigner(config: SigningConfig): Signer {
  */
 export function signableUntil(config: SigningConfig | undefined): number {
   if (config === undefined) return Infinity;
-  return Math.max(...readyKeys(config).map(({ notAfter }) => notAfter));
+  return Math.max(...usableKeys(config).map(({ notAfter }) => notAfter));
+}
+
+function readyKeys(config: SigningConfig): readonly ReadyKey[] {
+  return usableKeys(config).map(({ secret, notAfter }) => ({ key: new HmacKey("sha256", secret), notAfter }));
 }
 
 /** An HMAC with an empty key is one that anybody can compute: such a key is none. */
-function readyKeys(config: SigningConfig): readonly ReadyKey[] {
+function usableKeys(config: SigningConfig): readonly { readonly secret: Buffer; readonly notAfter: number }[] {
   return config.keys.flatMap((key) => {
     const secret = isStandard(config) ? standardSecret(key) : secretBytes(key);
     if (key.state === "next" || secret.length === 0) return [];
-    return [{ key: new HmacKey("sha256", secret), notAfter: key.notAfter ?? Infinity }];
+    return [{ secret, notAfter: key.notAfter ?? Infinity }];
   });
 }
 

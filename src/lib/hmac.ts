@@ -12,6 +12,9 @@ const BLOCK_BYTES: Readonly<Record<HmacAlgorithm, number>> = {
   sha512: 128,
 };
 
+/** Length of what each hash function returns, bytes. */
+const DIGEST_BYTES: Readonly<Record<HmacAlgorithm, number>> = { md5: 16, sha1: 20, sha256: 32, sha384: 48, sha512: 64 };
+
 /** Messages up to this size are copied behind the key block and hashed at once; for longer ones the copy would cost more than it saves. */
 const ONE_SHOT_BYTES = 16_384;
 
@@ -24,7 +27,9 @@ const scratch = Buffer.allocUnsafeSlow(ONE_SHOT_BYTES + 128);
  */
 export class HmacKey {
   readonly #algorithm: HmacAlgorithm;
-  readonly #key: KeyObject;
+  readonly #secret: Buffer;
+  /** Made for the first long message: most keys never see one. */
+  #key: KeyObject | undefined;
   readonly #inner: Buffer;
   /** The outer block, and behind it room for the inner digest. */
   readonly #outer: Buffer;
@@ -33,13 +38,14 @@ export class HmacKey {
   constructor(algorithm: HmacAlgorithm, secret: Buffer) {
     const block = BLOCK_BYTES[algorithm];
     const short = secret.length > block ? hash(algorithm, secret, "buffer") : secret;
-    const padded = Buffer.alloc(block);
-    short.copy(padded);
     this.#algorithm = algorithm;
-    this.#key = createSecretKey(secret);
-    const digestBytes = hash(algorithm, "", "buffer").length;
-    this.#inner = Buffer.concat([padded.map((byte) => byte ^ 0x36)]);
-    this.#outer = Buffer.concat([padded.map((byte) => byte ^ 0x5c)], block + digestBytes);
+    this.#secret = secret;
+    this.#inner = Buffer.alloc(block, 0x36);
+    this.#outer = Buffer.alloc(block + DIGEST_BYTES[algorithm], 0x5c);
+    for (const [at, byte] of short.entries()) {
+      this.#inner[at] = byte ^ 0x36;
+      this.#outer[at] = byte ^ 0x5c;
+    }
   }
 
   /** The HMAC of the parts one behind the other. Text is latin1, as header values are: one byte a character. */
@@ -69,6 +75,7 @@ export class HmacKey {
   }
 
   #streamed(parts: readonly (string | Buffer)[]): Hmac {
+    this.#key ??= createSecretKey(this.#secret);
     const mac = createHmac(this.#algorithm, this.#key);
     for (const part of parts) mac.update(typeof part === "string" ? Buffer.from(part, "latin1") : part);
     return mac;

@@ -132,8 +132,9 @@ function turnArguments(
     if (position === undefined) throw new RangeError(`turn: no policy for destination ${destination}`);
     return position;
   };
-  const policies = [...request.policies.values()].map((policy, position) =>
-    argumentOf(policy, policy.policy, position),
+  const bare = bareDestinations(request);
+  const policies: unknown[] = [...request.policies.values()].map((policy, position) =>
+    bare.has(policy.destination) ? 0 : argumentOf(policy, policy.policy, position),
   );
   const ofRoutes = new Map<string, number>();
   /** Place of the policy for the outcome of a copy: its route's, where that is not the destination's own. */
@@ -166,6 +167,15 @@ ${JSON.stringify(record)}`;
     for (const { eventId, fence } of mine) args.push(eventId, fence);
   }
   return { args, destinations };
+}
+
+/** Destinations whose own policy nobody asks for: all that is said of them goes by a route's. Each policy costs the script more than a command does. */
+function bareDestinations({ takes, settles, policies, adopt }: TurnRequest): Set<string> {
+  const bare = new Set(policies.keys());
+  for (const { destination } of takes) bare.delete(destination);
+  for (const { destination, policy } of settles) if (policy === undefined) bare.delete(destination);
+  for (const destination of adopt?.keys() ?? []) bare.delete(destination);
+  return bare;
 }
 
 /** ` effect generation pause`, or nothing. */
