@@ -2,37 +2,37 @@
 //
 //   node digest.mjs CUSTOMERS.json [YYYY-Www]
 //
-// CUSTOMERS.json: [{"id": "…", …}]. DAVIT_API: URL of the API listener. DAVIT_ROUTE: NAMESPACE/NAME. DAVIT_TOKEN_FILE: file with the token, read for each request,
-// as it is replaced while this runs. The exit code is 0 when every event is in custody.
+// CUSTOMERS.json: [{"id": "…", …}]; what is in `url` is for destinations.mjs. DAVIT_API: URL of the API listener. DAVIT_ROUTE: NAMESPACE/NAME. DAVIT_TOKEN_FILE: file with the token, read for each request,
+// as it is replaced while this runs. DAVIT_AT_ONCE: events in a request, at most and by default 500. The exit code is 0 when every event is in custody.
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-const AT_ONCE = 500;
 const TRIES = 10;
 const LONGEST_WAIT_S = 60;
 
 const [customersFile, week = isoWeek(new Date())] = process.argv.slice(2);
-const { DAVIT_API, DAVIT_ROUTE, DAVIT_TOKEN_FILE } = process.env;
+const { DAVIT_API, DAVIT_ROUTE, DAVIT_TOKEN_FILE, DAVIT_AT_ONCE = "500" } = process.env;
 if (!customersFile || !DAVIT_API || !DAVIT_ROUTE || !DAVIT_TOKEN_FILE) {
   throw new Error("usage: DAVIT_API=… DAVIT_ROUTE=… DAVIT_TOKEN_FILE=… node digest.mjs CUSTOMERS.json [YYYY-Www]");
 }
 const tokenFile = DAVIT_TOKEN_FILE;
+const AT_ONCE = Number(DAVIT_AT_ONCE);
 const [namespace, route] = DAVIT_ROUTE.split("/");
 const endpoint = `${DAVIT_API}/v1/namespaces/${namespace}/routes/${route}/events`;
 
 /** @typedef {{ status: string, error?: { code: string, message: string } }} Result */
 /** @typedef {{ accepted: number, duplicates: number, results: Result[] }} Answer */
-/** @typedef {{ id: string }} Customer */
+/** @typedef {{ id: string, url?: string }} Customer */
 
 /** @type {Customer[]} */
 const customers = JSON.parse(readFileSync(customersFile, "utf8"));
 /** Nothing here may differ from run to run, such as the time: the same id with another text is refused. */
 const events = customers.map(({ id, ...customer }) => ({
   id: `weekly-digest/${week}/${id}`,
-  // The route's destinations filter by it.
-  type: `digest.weekly.${id}`,
+  type: "digest.weekly",
   apiVersion: "2026-11-30",
-  data: { customer: id, week, ...customer },
+  // The route takes the WebhookDestination with this id (idFrom).
+  data: { customer: id, week, ...customer, url: undefined },
 }));
 
 let failures = 0;

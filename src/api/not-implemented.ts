@@ -13,8 +13,6 @@ interface Gap {
  * at the end none is left.
  */
 const GAPS: readonly Gap[] = [
-  { path: ["spec", "destinationSelector"], remedy: "list destinations with serviceRef or url" },
-  { path: ["spec", "destinations", "*", "destinationRef"], remedy: "use url or serviceRef" },
   { path: ["spec", "destinations", "*", "cleanup"], remedy: "use url or serviceRef" },
 ];
 

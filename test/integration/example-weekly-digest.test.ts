@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
@@ -129,17 +129,21 @@ describe("the weekly digest", () => {
 });
 
 describe("the manifests of the weekly digest", () => {
-  it("hold a route that nothing refuses", () => {
-    const { routes, problems } = parseManifests([
-      { file: "route.yaml", text: readFileSync(`${DIR}route.yaml`, "utf8") },
-    ]);
+  it("hold a route and the destinations that destinations.mjs makes, which nothing refuses", () => {
+    const generated = execFileSync(process.execPath, [`${DIR}destinations.mjs`, `${DIR}customers.json`]).toString();
+    expect(readFileSync(`${DIR}destinations.yaml`, "utf8")).toBe(generated);
+    const sources = ["route.yaml", "destinations.yaml"].map((file) => ({
+      file,
+      text: readFileSync(DIR + file, "utf8"),
+    }));
+    const { routes, destinations, problems } = parseManifests(sources);
     expect(problems.filter(({ problem }) => problem.severity === "error")).toEqual([]);
     expect(routes).toMatchObject([{ namespace: "digest", name: "weekly-digest" }]);
-    const { destinations = [] } = routes[0]?.spec ?? {};
+    const { matchLabels, idFrom } = routes[0]?.spec.destinationSelector ?? {};
+    expect(idFrom).toBe("json:/data/customer");
     const customers = JSON.parse(readFileSync(`${DIR}customers.json`, "utf8")) as { id: string }[];
-    expect(destinations.map(({ eventTypes }) => eventTypes)).toEqual(
-      customers.map(({ id }) => [`digest.weekly.${id}`]),
-    );
+    expect(destinations.map(({ spec }) => spec.id)).toEqual(customers.map(({ id }) => id));
+    for (const { destination } of destinations) expect(destination.metadata.labels).toMatchObject(matchLabels ?? {});
   });
 
   it("give the job exactly the right that the gateway asks about", async () => {
