@@ -19,6 +19,8 @@ export interface NoticeRoundOptions {
   readonly channel: NoticeChannel;
   /** Most notices of a round. */
   readonly limit: number;
+  /** How long they are held, ms. Default 60,000. */
+  readonly holdMs?: number;
   readonly logger: Logger;
   readonly metrics?: Metrics | undefined;
   readonly timers?: Timers;
@@ -34,10 +36,10 @@ export interface NoticeRoundOptions {
  * @throws CustodyError when the store does not answer
  */
 export async function noticeRound(options: NoticeRoundOptions, signal: AbortSignal): Promise<boolean> {
-  const { notices, reader, channel, limit, timers = systemTimers } = options;
+  const { notices, reader, channel, limit, holdMs = HOLD_MS, timers = systemTimers } = options;
   if (!channel.isWanted()) return false;
   const beginBefore = timers.monotonic() + BEGIN_WITHIN_MS;
-  const taken = await notices.take(reader, limit, HOLD_MS);
+  const taken = await notices.take(reader, limit, holdMs);
   if (taken.length === 0) return false;
   await channel.tell(taken, { beginBefore, signal, report: (one, outcome) => report(options, one, outcome) });
   return taken.length === limit;
