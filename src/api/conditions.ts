@@ -37,6 +37,8 @@ export const REASONS = [
   "RedisSecretNotFound",
   "RedisUsersRefused",
   "EarlierNamespace",
+  "ConsecutiveFailures",
+  "Gone",
   "AsExpected",
 ] as const;
 export type Reason = (typeof REASONS)[number];

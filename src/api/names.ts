@@ -77,7 +77,7 @@ export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 export const MANAGED_BY = "davit";
 /** The release's instance, on every object that Davit makes. */
 export const INSTANCE_LABEL = "davit.dev/instance";
-/** What an object is for: `entry`, `worker`, `worker-config`, `ingress`, `ring`, `serving`. */
+/** What an object is for: `entry`, `destination`, `worker`, `worker-config`, `ingress`, `ring`, `serving`. */
 export const COMPONENT_LABEL = "davit.dev/component";
 /** 16 hex digits that select the Pods of one worker Deployment. */
 export const WORKER_LABEL = "davit.dev/worker";
@@ -87,12 +87,18 @@ export const ROUTE_ANNOTATION = "davit.dev/route";
 export const NAMESPACE_UID_ANNOTATION = "davit.dev/namespace-uid";
 /** Command: end every previous key at once. An RFC 3339 time; done once, recorded in `status.lastHandled.revokePreviousAt`. */
 export const REVOKE_ANNOTATION = "davit.dev/revoke-previous-at";
+/** Command on a WebhookDestination: close its gate again. An RFC 3339 time; done once, recorded in `status.lastHandled.enableAt`. */
+export const ENABLE_ANNOTATION = "davit.dev/enable-at";
 /** On a gateway's serving Lease: the highest `seq` whose publication it has looked at. */
 export const SERVED_SEQ_ANNOTATION = "davit.dev/served-seq";
 /** On a gateway's serving Lease: JSON object, entry Secret name → `seq` it could not use (it serves an older one). At most 100. */
 export const REJECTED_ANNOTATION = "davit.dev/rejected";
 /** Type of the Secrets that hold published routes. */
 export const ENTRY_SECRET_TYPE = "davit.dev/route";
+/** Type of the Secrets that publish WebhookDestinations. */
+export const DESTINATION_SECRET_TYPE = "davit.dev/destination";
+/** `namespace/name` of the WebhookDestination that a Secret publishes; too long for a label. */
+export const DESTINATION_ANNOTATION = "davit.dev/destination";
 
 /** Namespace that the workers of an object deliver for; with Redis users `Shared` it is not the one they lie in. */
 export const NAMESPACE_ANNOTATION = "davit.dev/namespace";

@@ -6,6 +6,7 @@ import { Publications } from "../../src/controllers/webhook-route/publishing/pub
 import { type RouteObject, RouteIndex } from "../../src/controllers/webhook-route/watching/route-index.ts";
 import { Sweep } from "../../src/controllers/webhook-route/children/sweep.ts";
 import { servedSecret } from "../../src/controllers/webhook-route/testing.ts";
+import { emptySide } from "../../src/controllers/webhook-destination/testing.ts";
 import { KubeClient } from "../../src/kube/client.ts";
 import { LEASES, NAMESPACES } from "../../src/kube/core-types.ts";
 import { EVENTS, EventRecorder } from "../../src/kube/event-recorder.ts";
@@ -71,6 +72,7 @@ describe("a sweep", () => {
       routes,
       logger: createLogger("controller", { level: "silent" }),
       children: { list: () => [] },
+      destinations: emptySide(),
       rings: { all: () => [] },
       namespace: (name: string) => ({ metadata: { name } }),
       enqueue: { route: (key: string) => queued.push(key) },
@@ -98,7 +100,7 @@ describe("a sweep", () => {
       {
         reason: "SweepHeld",
         note: expect.stringMatching(
-          /^10 of 12 entries have lost their WebhookRoute.*restore the WebhookRoutes.*shop\/orders-2/,
+          /^10 of 12 entries have lost their WebhookRoute.*restore the WebhookRoutes and WebhookDestinations.*shop\/orders-2/,
         ),
         regarding: `Lease ${leaderLeaseName("default")}`,
       },

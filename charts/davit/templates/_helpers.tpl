@@ -62,6 +62,10 @@ davit-{{ .Values.instance }}-redis-gateway
 {{ .Release.Name }}-routes
 {{- end }}
 
+{{- define "davit.destinationsNamespace" -}}
+{{ .Release.Name }}-destinations
+{{- end }}
+
 {{/* securityContext of a Pod and of a container that the restricted Pod Security Standard accepts. */}}
 {{- define "davit.podSecurity" -}}
 runAsNonRoot: true

@@ -9,6 +9,9 @@
 {{- if eq .Release.Namespace (include "davit.routesNamespace" .) }}
 {{- fail (printf "the namespace %s holds the published routes and nothing else: install the release into another one" .Release.Namespace) }}
 {{- end }}
+{{- if eq .Release.Namespace (include "davit.destinationsNamespace" .) }}
+{{- fail (printf "the namespace %s holds what is published of WebhookDestinations and nothing else: install the release into another one" .Release.Namespace) }}
+{{- end }}
 {{- range .Values.gateway.hosts }}
 {{- if and (eq (.via | default "Ingress") "HTTPRoute") (not .parentRefs) }}
 {{- fail (printf "gateway.hosts: %s is exposed by HTTPRoute and names no Gateway: set its parentRefs" .host) }}

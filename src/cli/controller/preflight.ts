@@ -1,5 +1,6 @@
-import { routesNamespace } from "../../api/names.ts";
+import { destinationsNamespace, routesNamespace } from "../../api/names.ts";
 import type { Config } from "../../config/schema.ts";
+import { WEBHOOK_DESTINATIONS } from "../../controllers/webhook-destination/destination-types.ts";
 import { WEBHOOK_ROUTES } from "../../controllers/webhook-route/route-types.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { NAMESPACES } from "../../kube/core-types.ts";
@@ -65,25 +66,34 @@ export class Preflight {
           `the API server is ${version.gitVersion}, but Davit needs Kubernetes ${OLDEST.major}.${OLDEST.minor} or later: upgrade the cluster`,
         );
       }
-      if (!(await serves(client.transport, WEBHOOK_ROUTES, { signal }))) {
-        return blocked(
-          "the API server knows no WebhookRoutes: install the CRDs with the chart, or with: davit crds | kubectl apply --server-side -f -",
-        );
+      for (const type of [WEBHOOK_ROUTES, WEBHOOK_DESTINATIONS]) {
+        // oxlint-disable-next-line no-await-in-loop -- one remedy for both
+        if (!(await serves(client.transport, type, { signal }))) {
+          return blocked(
+            `the API server knows no ${type.kind}s: install the CRDs with the chart, or with: davit crds | kubectl apply --server-side -f -`,
+          );
+        }
       }
       const { blocking, others } = await missingRights(client, config, signal);
-      const namespace = routesNamespace(config.release);
-      if (
-        blocking.length === 0 &&
-        (await client.resource(NAMESPACES).find({ name: namespace }, { signal })) === undefined
-      ) {
-        return blocked(
-          `namespace ${namespace}, which holds the published routes, does not exist: the chart creates it; or run: kubectl create namespace ${namespace}`,
-        );
-      }
-      return { blocking, others };
+      const missing = blocking.length === 0 ? await this.#missingNamespace(signal) : undefined;
+      return missing === undefined ? { blocking, others } : blocked(missing);
     } catch (error) {
       return blocked(explain(error, client));
     }
+  }
+
+  async #missingNamespace(signal: AbortSignal): Promise<string | undefined> {
+    const { client, config } = this.#options;
+    const wanted = {
+      [routesNamespace(config.release)]: "the published routes",
+      [destinationsNamespace(config.release)]: "the published WebhookDestinations",
+    };
+    for (const [name, what] of Object.entries(wanted)) {
+      // oxlint-disable-next-line no-await-in-loop -- one remedy at a time
+      if ((await client.resource(NAMESPACES).find({ name }, { signal })) !== undefined) continue;
+      return `namespace ${name}, which holds ${what}, does not exist: the chart creates it; or run: kubectl create namespace ${name}`;
+    }
+    return undefined;
   }
 
   #tell(problems: readonly string[]): void {

@@ -1,4 +1,4 @@
-import { leaderLeaseName, routesNamespace } from "../../api/names.ts";
+import { destinationsNamespace, leaderLeaseName, routesNamespace } from "../../api/names.ts";
 import type { Config } from "../../config/schema.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { KubeObject } from "../../kube/objects.ts";
@@ -45,18 +45,22 @@ function neededRights({ namespace, release, instance, rbac }: Config): {
   readonly others: readonly Right[];
 } {
   const core = "";
-  const routes = routesNamespace(release);
+  const published = [routesNamespace(release), destinationsNamespace(release)];
   const leases = { group: "coordination.k8s.io", resource: "leases", namespace };
   const blocking: Right[] = [
-    ...["list", "watch"].map((verb) => ({ verb, group: "davit.dev", resource: "webhookroutes" })),
-    { verb: "patch", group: "davit.dev", resource: "webhookroutes", subresource: "status" },
+    ...["webhookroutes", "webhookdestinations"].flatMap((resource) => [
+      ...["list", "watch"].map((verb) => ({ verb, group: "davit.dev", resource })),
+      { verb: "patch", group: "davit.dev", resource, subresource: "status" },
+    ]),
     ...["list", "watch"].map((verb) => ({ verb, group: core, resource: "namespaces" })),
-    ...["list", "watch", "create", "update", "delete"].map((verb) => ({
-      verb,
-      group: core,
-      resource: "secrets",
-      namespace: routes,
-    })),
+    ...published.flatMap((place) =>
+      ["list", "watch", "create", "update", "delete"].map((verb) => ({
+        verb,
+        group: core,
+        resource: "secrets",
+        namespace: place,
+      })),
+    ),
     { ...leases, verb: "create" },
     { ...leases, verb: "update", name: leaderLeaseName(instance) },
     { verb: "list", group: core, resource: "pods", namespace },

@@ -5,12 +5,17 @@ import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../observability/logger.ts";
 import type { Metrics } from "../../observability/metrics.ts";
-import { routesNamespace } from "../../api/names.ts";
+import { destinationsNamespace, routesNamespace } from "../../api/names.ts";
 import { Controller } from "../../runtime/controller.ts";
 import type { Manager } from "../../runtime/manager.ts";
 import type { Reconcile, ReconcileResult } from "../../runtime/reconcile.ts";
 import { resync } from "../../runtime/resync.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
+import { CompiledDestinations } from "../webhook-destination/compiled-destinations.ts";
+import { DestinationIndex } from "../webhook-destination/destination-index.ts";
+import type { DestinationGates, DestinationSide } from "../webhook-destination/destination-side.ts";
+import { DestinationPublications, destinationPublisher } from "../webhook-destination/publications.ts";
+import { DestinationReconciler } from "../webhook-destination/reconciler.ts";
 import { Children } from "./children/children.ts";
 import { HostReconciler } from "./exposure/host-reconciler.ts";
 import { hostKey } from "./exposure/ingress.ts";
@@ -47,7 +52,11 @@ const RHYTHM = {
   access: { settleMs: 0, intervalMs: 1_000 },
 } as const;
 
-type QueueName = "routes" | "workers" | "hosts" | "shelves" | "access";
+/** The config of workers grows with the WebhookDestinations of their namespace: each makes the interval longer by so much, up to ten seconds, ms. */
+const WORKERS_MS_A_DESTINATION = 1;
+const MAX_WORKERS_INTERVAL_MS = 10_000;
+
+type QueueName = "routes" | "destinations" | "workers" | "hosts" | "shelves" | "access";
 
 export interface WebhookRouteControllersOptions {
   readonly config: Config;
@@ -59,13 +68,15 @@ export interface WebhookRouteControllersOptions {
   readonly logger: Logger;
   /** Default: nothing is known beside what the API server tells. */
   readonly observations?: Observations;
+  /** Default: circuits are not known, and nothing is enabled. */
+  readonly gates?: DestinationGates;
   /** Default: events of deleted routes stay where they are. */
   readonly shelves?: ShelfKeeper;
   /** Only with Redis users `Provisioned`. */
   readonly redisAccess?: RedisAccess | undefined;
 }
 
-/** The four controllers of WebhookRoutes over their shared caches: `routes`, `workers`, `hosts`, `shelves`. */
+/** The controllers of WebhookRoutes and WebhookDestinations over their shared caches. */
 export class WebhookRouteControllers {
   readonly operator: Operator;
   readonly watches: Watches;
@@ -73,7 +84,7 @@ export class WebhookRouteControllers {
   readonly #queues: Readonly<Record<QueueName, WorkQueue>>;
   readonly #sweep: Sweep;
   readonly #workedOn = {
-    workers: new LastWorked(RHYTHM.workers.intervalMs),
+    workers: new LastWorked(MAX_WORKERS_INTERVAL_MS),
     hosts: new LastWorked(RHYTHM.hosts.intervalMs),
     shelves: new LastWorked(RHYTHM.shelves.intervalMs),
     access: new LastWorked(RHYTHM.access.intervalMs),
@@ -87,6 +98,7 @@ export class WebhookRouteControllers {
     const queue = (name: string) => new WorkQueue({ name, metrics });
     this.#queues = {
       routes: queue("routes"),
+      destinations: queue("destinations"),
       workers: queue("workers"),
       hosts: queue("hosts"),
       shelves: queue("shelves"),
@@ -101,8 +113,10 @@ export class WebhookRouteControllers {
 
   /** Adds caches and controllers to a manager that does not run yet. */
   register(manager: Manager): void {
-    const { routes, namespaces, entries, pods, leases } = this.watches;
-    for (const cache of [routes, namespaces, entries, pods, leases]) manager.require(cache);
+    const { routes, namespaces, entries, destinations, destinationEntries, pods, leases } = this.watches;
+    for (const cache of [routes, namespaces, entries, destinations, destinationEntries, pods, leases]) {
+      manager.require(cache);
+    }
     manager.alongside(async (signal) => {
       this.#startKindCaches(signal);
       await aborted(AbortSignal.any([signal, this.#restored.signal]));
@@ -119,7 +133,9 @@ export class WebhookRouteControllers {
     const { config, client } = this.#options;
     this.#releaseKey = await ensureReleaseKey(client.resource(SECRETS), config);
     this.#queueEverything();
-    const { routes, workers, hosts } = this.#queues;
+    const { routes, destinations, workers, hosts } = this.#queues;
+    const { index } = this.operator.destinations;
+    resync({ queue: destinations, keys: () => index.keys(), periodMs: RESYNC_MS }, signal);
     resync({ queue: routes, keys: () => this.operator.routes.keys(), periodMs: RESYNC_MS }, signal);
     resync({ queue: workers, keys: () => this.#sweep.scopes(), periodMs: RESYNC_MS }, signal);
     resync({ queue: hosts, keys: () => config.gateway.hosts.map(hostKey), periodMs: RESYNC_MS }, signal);
@@ -128,8 +144,10 @@ export class WebhookRouteControllers {
 
   /** What no event of this process told of: objects of routes that went while nobody led. */
   #queueEverything(): void {
-    const { enqueue } = this.operator;
+    const { enqueue, destinations } = this.operator;
     for (const key of this.operator.routes.keys()) enqueue.route(key);
+    const published = [...destinations.publications.all()].flatMap(({ key }) => (key === "" ? [] : key));
+    for (const key of new Set([...destinations.index.keys(), ...published])) enqueue.destination(key);
     for (const scope of this.#sweep.scopes()) enqueue.workers(scope);
     for (const host of this.#options.config.gateway.hosts) enqueue.host(hostKey(host));
     for (const namespace of this.#sweep.namespaces()) {
@@ -143,6 +161,7 @@ export class WebhookRouteControllers {
     const { concurrency } = config.controller;
     const controllers = [
       this.#controller("routes", concurrency, new RouteReconciler(this.operator)),
+      this.#controller("destinations", concurrency, new DestinationReconciler(this.operator)),
       this.#controller("workers", 4, new WorkerReconciler(this.operator)),
       this.#controller("hosts", 2, new HostReconciler(this.operator)),
     ];
@@ -160,7 +179,7 @@ export class WebhookRouteControllers {
   ): Controller {
     const { metrics, logger, clock } = this.#options;
     const reconcile: Reconcile = (key, signal) => {
-      if (name !== "routes") this.#workedOn[name].note(key, clock.monotonic());
+      if (name !== "routes" && name !== "destinations") this.#workedOn[name].note(key, clock.monotonic());
       return reconciler.reconcile(key, signal);
     };
     return new Controller({ name, queue: this.#queues[name], reconcile, concurrency, metrics, logger });
@@ -172,7 +191,7 @@ export class WebhookRouteControllers {
     const publications = new Publications();
     const stamps = new Stamps(clock);
     const namespace = routesNamespace(config.release);
-    const { routes } = this.#queues;
+    const { routes, destinations } = this.#queues;
     return {
       config,
       clock,
@@ -192,6 +211,7 @@ export class WebhookRouteControllers {
       namespace: (name) => this.watches.namespaces.store.get(name),
       secrets: new TenantSecrets({ metadata: this.watches.tenantSecrets, client: secrets }),
       publisher: routePublisher({ secrets, stamps, publications, instance: config.instance, namespace }),
+      destinations: this.#destinationSide(stamps),
       rings: new SigningRings({ secrets, instance: config.instance }),
       ringWatch: this.watches.rings,
       gateways: new ServingGateways(clock),
@@ -200,6 +220,7 @@ export class WebhookRouteControllers {
       releaseKey: () => this.#releaseKey ?? Buffer.alloc(0),
       enqueue: {
         route: (key) => routes.add(key),
+        destination: (key) => destinations.add(key),
         workers: (key) => this.#queue("workers", key),
         host: (key) => this.#queue("hosts", key),
         shelves: (key) => this.#queue("shelves", key),
@@ -208,9 +229,31 @@ export class WebhookRouteControllers {
     };
   }
 
+  #destinationSide(stamps: Stamps): DestinationSide {
+    const { config, client, gates } = this.#options;
+    const { instance, release } = config;
+    const secrets = client.resource(SECRETS);
+    const publications = new DestinationPublications();
+    const namespace = destinationsNamespace(release);
+    return {
+      index: new DestinationIndex(instance),
+      publications,
+      publisher: destinationPublisher({ secrets, stamps, publications, instance, namespace }),
+      compiled: new CompiledDestinations(),
+      gates,
+    };
+  }
+
   #queue(name: keyof typeof RHYTHM, key: string): void {
-    const waitMs = this.#workedOn[name].waitMs(key, this.#options.clock.monotonic());
+    const leftMs = this.#workedOn[name].waitMs(key, this.#options.clock.monotonic());
+    const waitMs = name === "workers" ? leftMs - MAX_WORKERS_INTERVAL_MS + this.#workersIntervalMs(key) : leftMs;
     this.#queues[name].addAfter(key, Math.max(RHYTHM[name].settleMs, waitMs));
+  }
+
+  /** @param key a `scopeKey` */
+  #workersIntervalMs(key: string): number {
+    const destinations = this.operator.destinations.index.ofNamespace(key).length;
+    return Math.min(MAX_WORKERS_INTERVAL_MS, RHYTHM.workers.intervalMs + WORKERS_MS_A_DESTINATION * destinations);
   }
 
   #startKindCaches(signal: AbortSignal): void {

@@ -5,6 +5,7 @@ import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeObject, Live } from "../../kube/objects.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../observability/logger.ts";
+import type { DestinationSide } from "../webhook-destination/destination-side.ts";
 import type { Children } from "./children/children.ts";
 import type { GatewayObservations } from "./observing/gateway-observations.ts";
 import type { KindCache } from "./watching/kind-cache.ts";
@@ -21,6 +22,8 @@ import type { TenantSecrets } from "./publishing/tenant-secrets.ts";
 export interface Enqueue {
   /** `namespace/name` of a route. */
   route(key: string): void;
+  /** `namespace/name` of a WebhookDestination. */
+  destination(key: string): void;
   /** `scopeKey` of workers. */
   workers(key: string): void;
   /** `hostKey` of an entry of `gateway.hosts`. */
@@ -37,7 +40,7 @@ export interface Observations {
   of(route: string): Pick<RouteStatusInput, "queue" | "backlog" | "circuits">;
 }
 
-/** What the controllers of WebhookRoutes share: what is known of the cluster, and the ways to change it. */
+/** What the controllers of WebhookRoutes and WebhookDestinations share: what is known of the cluster, and the ways to change it. */
 export interface Operator {
   readonly config: Config;
   readonly clock: Clock;
@@ -50,6 +53,7 @@ export interface Operator {
   readonly secrets: TenantSecrets;
   readonly publications: Publications;
   readonly publisher: RoutePublisher;
+  readonly destinations: DestinationSide;
   readonly rings: SigningRings;
   /** The watch of their Secrets. */
   readonly ringWatch: Pick<KindCache<KubeObject>, "want" | "state">;

@@ -2,18 +2,30 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type {
+  WebhookDestinationSpec,
+  WebhookDestinationStatus,
+} from "../../../src/api/generated/webhook-destination.ts";
 import type { WebhookRouteSpec, WebhookRouteStatus } from "../../../src/api/generated/webhook-route.ts";
 import {
   COMPONENT_LABEL,
+  destinationSecretName,
+  destinationsNamespace,
   entrySecretName,
   INSTANCE_LABEL,
   MANAGED_BY,
   MANAGED_BY_LABEL,
   SERVED_SEQ_ANNOTATION,
   servingLeaseName,
+  workerName,
 } from "../../../src/api/names.ts";
-import type { RouteEntry } from "../../../src/routes/entry.ts";
+import {
+  DESTINATION_PUBLICATION_KEY,
+  type DestinationPublication,
+} from "../../../src/routes/destination-publication.ts";
+import type { DestinationEntry, RouteEntry } from "../../../src/routes/entry.ts";
 import { PUBLICATION_KEY, type Publication } from "../../../src/routes/publication.ts";
+import { decodeWorkerConfig, WORKER_CONFIG_KEY } from "../../../src/routes/worker-config.ts";
 import { type ChartRoles, chartRoles } from "../chart.ts";
 import type { Cluster } from "../control-plane/access.ts";
 import { type KubeObject, PATCH } from "../control-plane/client.ts";
@@ -148,6 +160,68 @@ export class ControllerRelease {
     const path = `${ROUTES}/${namespace}/webhookroutes/${name}`;
     const { status, body } = await this.cluster.admin.request("PATCH", path, patch, PATCH.merge);
     if (status !== 200) throw new Error(`patch of ${path}: ${status} ${JSON.stringify(body)}`);
+  }
+
+  /** Makes a WebhookDestination, by default one with an address that nobody answers at. */
+  destination(
+    namespace: string,
+    name: string,
+    spec: Partial<WebhookDestinationSpec> = {},
+    labels: Record<string, string> = {},
+  ): Promise<KubeObject> {
+    return this.cluster.admin.create(this.#destinations(namespace), {
+      apiVersion: "davit.dev/v1alpha1",
+      kind: "WebhookDestination",
+      metadata: { name, labels },
+      spec: { instance: this.instance, url: "https://receiver.example.com/in", ...spec },
+    });
+  }
+
+  /** Changes a WebhookDestination by a merge patch. */
+  patchDestination(namespace: string, name: string, patch: object): Promise<KubeObject> {
+    return this.cluster.admin.patch(this.#destinations(namespace, name), patch);
+  }
+
+  async deleteDestination(namespace: string, name: string): Promise<void> {
+    await this.cluster.admin.delete(this.#destinations(namespace, name));
+  }
+
+  async destinationStatus(namespace: string, name: string): Promise<WebhookDestinationStatus> {
+    const destination = await this.cluster.admin.get(this.#destinations(namespace, name));
+    return (destination["status"] ?? {}) as WebhookDestinationStatus;
+  }
+
+  /** `status/reason` of a condition of a WebhookDestination; "" while it is not there. */
+  async destinationCondition(namespace: string, name: string, type = "Ready"): Promise<string> {
+    const { conditions = [] } = await this.destinationStatus(namespace, name);
+    const found = conditions.find((condition) => condition.type === type);
+    return found === undefined ? "" : `${found.status}/${found.reason}`;
+  }
+
+  /** What is published of a WebhookDestination. */
+  async destinationPublication(namespace: string, name: string): Promise<DestinationPublication | undefined> {
+    const secret = destinationSecretName(this.instance, namespace, name);
+    const path = `/api/v1/namespaces/${destinationsNamespace(this.roles.release)}/secrets/${secret}`;
+    const { status, body } = await this.cluster.admin.request("GET", path);
+    if (status !== 200) return undefined;
+    const json = Buffer.from(body["data"][DESTINATION_PUBLICATION_KEY], "base64").toString();
+    return JSON.parse(json) as DestinationPublication;
+  }
+
+  /** WebhookDestinations as the shared workers of a namespace are told of them. */
+  async workersDestinations(namespace: string): Promise<readonly DestinationEntry[]> {
+    const worker = workerName(this.instance, { namespace });
+    const secrets = await this.list(namespace, "v1/secrets");
+    const parts = secrets.filter(({ metadata }) => metadata.name.startsWith(`${worker}-`));
+    return parts.flatMap(({ data }) => {
+      const reading = decodeWorkerConfig(Buffer.from(data[WORKER_CONFIG_KEY], "base64"));
+      return reading.ok ? (reading.config.destinations ?? []) : [];
+    });
+  }
+
+  #destinations(namespace: string, name?: string): string {
+    const collection = `${ROUTES}/${namespace}/webhookdestinations`;
+    return name === undefined ? collection : `${collection}/${name}`;
   }
 
   async deleteRoute(namespace: string, name: string): Promise<void> {

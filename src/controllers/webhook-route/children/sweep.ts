@@ -1,10 +1,12 @@
 import { COMPONENT_LABEL, leaderLeaseName } from "../../../api/names.ts";
 import { LEASES } from "../../../kube/core-types.ts";
 import { isConflict } from "../../../kube/errors.ts";
-import type { Live } from "../../../kube/objects.ts";
+import { type Live, refOf } from "../../../kube/objects.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { sleep, systemTimers, type Timers } from "../../../lib/timers.ts";
 import type { Metrics } from "../../../observability/metrics.ts";
+import { ringRefs } from "../../webhook-destination/destination-index.ts";
+import { WEBHOOK_DESTINATIONS } from "../../webhook-destination/destination-types.ts";
 import type { ChildKind } from "./child-kinds.ts";
 import { childScope } from "./child-scope.ts";
 import { exposedHosts } from "../exposure/host-reconciler.ts";
@@ -13,7 +15,7 @@ import { claimIn, entryIn, namespaceOf } from "../publishing/publications.ts";
 import type { RingSecret } from "../publishing/rings.ts";
 import { signingRef } from "../watching/route-index.ts";
 import { WEBHOOK_ROUTES } from "../route-types.ts";
-import { scopeKey, scopeOfRoute } from "../workers/worker-scope.ts";
+import { scopeKey, scopesOfRoute } from "../workers/worker-scope.ts";
 
 /** The first look after this process began to lead, and the time between two, ms. */
 const FIRST_MS = 2_000;
@@ -26,7 +28,7 @@ const PER_SECOND = 10;
 const MAX_SHARE = 0.2;
 const MIN_ALARM = 10;
 const REMEDY =
-  "too much has lost its route at once; if that is meant, delete the objects by hand, else restore the WebhookRoutes";
+  "too much has lost its route or destination at once; if that is meant, delete the objects by hand, else restore the WebhookRoutes and WebhookDestinations";
 
 export interface SweepOptions {
   readonly metrics: Pick<Metrics, "sweepHeld">;
@@ -48,7 +50,7 @@ interface Orphan {
 
 /** Orphans of one sort, and how many objects of the sort there are. */
 interface Finding {
-  readonly what: "entries" | "workers" | "exposures" | "rings";
+  readonly what: "entries" | "destinations" | "workers" | "exposures" | "rings";
   /** Namespace of each object, orphan or not. */
   readonly namespaces: readonly string[];
   readonly orphans: readonly Orphan[];
@@ -116,7 +118,7 @@ export class Sweep {
     const scopes = new Set<string>();
     for (const secret of publications.all()) {
       const entry = entryIn(secret);
-      if (entry !== undefined) scopes.add(scopeKey(scopeOfRoute(entry)));
+      for (const scope of entry === undefined ? [] : scopesOfRoute(entry)) scopes.add(scopeKey(scope));
     }
     for (const { object } of children.list()) {
       const scope = childScope(object);
@@ -132,7 +134,7 @@ export class Sweep {
   }
 
   async #round(signal: AbortSignal): Promise<void> {
-    for (const finding of [this.#entries(), this.#exposures(), this.#rings()]) {
+    for (const finding of [this.#entries(), this.#destinations(), this.#exposures(), this.#rings()]) {
       const { what } = finding;
       const held = this.#heldOf(finding);
       this.#options.metrics.sweepHeld.set({ what }, held.orphans.length);
@@ -140,7 +142,7 @@ export class Sweep {
       else this.#held.delete(what);
       for (const { name, take } of finding.orphans.filter((orphan) => !held.orphans.includes(orphan))) {
         if (signal.aborted) return;
-        this.#operator.logger.info({ what, name }, "swept: its route is gone");
+        this.#operator.logger.info({ what, name }, "swept: what it was made for is gone");
         await take(signal).catch((error: unknown) => {
           if (!isConflict(error)) this.#operator.logger.warn({ what, name, err: error }, "could not be swept");
         });
@@ -181,6 +183,20 @@ export class Sweep {
     return { what: "entries", namespaces: served.map(namespaceOf), orphans };
   }
 
+  /** Publications of WebhookDestinations that the cache does not have. */
+  #destinations(): Finding {
+    const { destinations, enqueue } = this.#operator;
+    const all = [...destinations.publications.all()].filter(({ key }) => key !== "");
+    const orphans = all
+      .filter(({ key }) => destinations.index.get(key) === undefined)
+      .map(({ key }) => ({
+        name: key,
+        namespace: refOf(key).namespace ?? "",
+        take: async () => enqueue.destination(key),
+      }));
+    return { what: "destinations", namespaces: all.map(({ key }) => refOf(key).namespace ?? ""), orphans };
+  }
+
   /** Objects of hosts that are no longer in the config. */
   #exposures(): Finding {
     const { children, config } = this.#operator;
@@ -191,9 +207,9 @@ export class Sweep {
     return { what: "exposures", namespaces: all.map(({ object }) => object.metadata.namespace ?? ""), orphans };
   }
 
-  /** Rings of keys that no route signs with. */
+  /** Rings of keys that nobody signs with. */
   #rings(): Finding {
-    const { rings, routes } = this.#operator;
+    const { rings, routes, destinations } = this.#operator;
     const used = new Set<string>();
     for (const key of routes.keys()) {
       const route = routes.get(key);
@@ -204,6 +220,7 @@ export class Sweep {
     const all = [...rings.all()];
     const orphans = all
       .filter(({ namespace, name }) => !used.has(`${namespace}/${name}`))
+      .filter(({ namespace, name }) => destinations.index.ofRing(namespace, name).length === 0)
       .map((ring) => ({
         name: `${ring.namespace}/${ring.name}`,
         namespace: ring.namespace,
@@ -215,11 +232,13 @@ export class Sweep {
   /** Asked of the API server itself: the previous keys live nowhere else. */
   async #takeRing(ring: RingSecret, signal: AbortSignal): Promise<void> {
     const { rings, client } = this.#operator;
-    const { items } = await client.resource(WEBHOOK_ROUTES).list(ring.namespace, { signal });
-    const isUsed = items.some((route) => {
-      const ref = signingRef(route);
-      return ref !== undefined && rings.nameOf({ namespace: ring.namespace, ...ref }) === ring.name;
-    });
+    const { namespace } = ring;
+    const [routes, destinations] = await Promise.all([
+      client.resource(WEBHOOK_ROUTES).list(namespace, { signal }),
+      client.resource(WEBHOOK_DESTINATIONS).list(namespace, { signal }),
+    ]);
+    const refs = [...routes.items.flatMap((route) => signingRef(route) ?? []), ...destinations.items.flatMap(ringRefs)];
+    const isUsed = refs.some((ref) => rings.nameOf({ namespace, ...ref }) === ring.name);
     if (!isUsed) await rings.remove(ring);
   }
 
@@ -246,7 +265,7 @@ export class Sweep {
       .catch(() => undefined);
     if (lease === undefined) return;
     this.#held.add(what);
-    const note = `${orphans.length} of ${total} ${what} have lost their WebhookRoute, and none of them is removed: ${REMEDY}; among them are ${examples.join(", ")}`;
+    const note = `${orphans.length} of ${total} ${what} have lost their ${what === "destinations" ? "WebhookDestination" : "WebhookRoute"}, and none of them is removed: ${REMEDY}; among them are ${examples.join(", ")}`;
     const regarding = { ...lease, apiVersion: `${LEASES.group}/${LEASES.version}`, kind: LEASES.kind };
     events.record(regarding, { type: "Warning", reason: "SweepHeld", action: "Sweep", note });
   }

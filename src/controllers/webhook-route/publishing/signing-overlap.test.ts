@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import type { Live } from "../../../kube/objects.ts";
 import { inputOf, routeOf, secretsOf } from "../../../routes/testing.ts";
+import { destinationOf, emptySide } from "../../webhook-destination/testing.ts";
 import { manifestOf } from "../route/assessment.ts";
 import { draftEntry } from "../route/draft.ts";
 import { RouteIndex, type RouteObject } from "../watching/route-index.ts";
-import { signingOverlapMs } from "./signing-overlap.ts";
+import { ringOverlapMs, signingOverlapMs } from "./signing-overlap.ts";
 
 function signing(name: string, overlap: string, key = "k"): Live<RouteObject> {
   const { spec } = routeOf({
@@ -19,9 +20,22 @@ test("a key that several routes sign with stays for the longest overlap among th
   for (const route of [signing("long", "24h"), signing("short", "1h"), signing("other", "72h", "other")]) {
     routes.put(`shop/${route.metadata.name}`, route);
   }
-  expect(signingOverlapMs(routes, signing("short", "1h"))).toBe(24 * 3_600_000);
-  expect(signingOverlapMs(routes, signing("other", "72h", "other"))).toBe(72 * 3_600_000);
-  expect(signingOverlapMs(routes, { ...signing("none", "1h"), spec: routeOf().spec })).toBeUndefined();
+  const sharing = { routes, destinations: emptySide() };
+  expect(signingOverlapMs(sharing, signing("short", "1h"))).toBe(24 * 3_600_000);
+  expect(signingOverlapMs(sharing, signing("other", "72h", "other"))).toBe(72 * 3_600_000);
+  expect(signingOverlapMs(sharing, { ...signing("none", "1h"), spec: routeOf().spec })).toBeUndefined();
+});
+
+test("a key that a route has in common with a WebhookDestination stays for the 24 hours of that one at least", () => {
+  const [routes, destinations] = [new RouteIndex(), emptySide()];
+  const secretRef = { name: "out", key: "k" };
+  const shop = { routes, destinations };
+  const route = signing("short", "1h");
+  routes.put("shop/short", route);
+  expect(signingOverlapMs(shop, route)).toBe(3_600_000);
+  destinations.index.put("shop/acme", destinationOf("acme", { signing: { scheme: "StandardWebhooks", secretRef } }));
+  expect(signingOverlapMs(shop, route)).toBe(86_400_000);
+  expect(ringOverlapMs(shop, "shop", { name: "out", key: "another" })).toBeUndefined();
 });
 
 test("the overlap of a signing key is not cut short by a route whose own is shorter", () => {

@@ -1,6 +1,7 @@
 import type { WebhookRoute } from "../../../api/generated/webhook-route.ts";
 import type { SecretObject } from "../../../api/secret.ts";
 import { CLAIM_HOLD_MS } from "../../../routes/claims.ts";
+import type { KnownDestination } from "../../../routes/shared-copies.ts";
 import { compile, type CompileResult, sameEntry } from "../../../routes/compile.ts";
 import type { RingKey, RouteEntry } from "../../../routes/entry.ts";
 import { revokePrevious } from "../../../routes/key-ring.ts";
@@ -14,6 +15,8 @@ export interface DraftInput {
   readonly namespace: string;
   readonly namespaceUid: string;
   readonly secrets: ReadonlyMap<string, SecretObject>;
+  /** WebhookDestinations of the namespace that have their id. */
+  readonly destinations?: readonly KnownDestination[];
   /** Ring of the signing key as kept last. */
   readonly signingKeys: readonly RingKey[];
   /** Its overlap, of `signingOverlapMs`. */
@@ -48,6 +51,7 @@ export function draftEntry(input: DraftInput, published: EntrySecret | undefined
     namespace: input.namespace,
     namespaceUid: input.namespaceUid,
     secrets: input.secrets,
+    destinations: input.destinations ?? [],
     now: input.now,
     releaseKey: input.releaseKey,
     signingOverlapMs: input.signingOverlapMs,
@@ -62,6 +66,14 @@ export function draftEntry(input: DraftInput, published: EntrySecret | undefined
     compiled,
     differs: base === undefined || published?.isUnmarked === true || !sameEntry(withSigningKeys(entry, []), base),
   };
+}
+
+/** Whether a route may send to WebhookDestinations. */
+export function usesDestinations(spec: WebhookRoute["spec"] | undefined): boolean {
+  return (
+    spec?.destinationSelector !== undefined ||
+    (spec?.destinations ?? []).some(({ destinationRef }) => destinationRef !== undefined)
+  );
 }
 
 /** The entry as published for this very namespace: the keys of a namespace that was deleted belonged to somebody else. */

@@ -5,9 +5,12 @@ import { type ClaimDecision, conflictText } from "../../../routes/claims.ts";
 import { closed } from "../../../routes/compile.ts";
 import { published as publicationOf } from "../../../routes/publication.ts";
 import { revokeCommand } from "../../../routes/revocation.ts";
+import type { DestinationsFinding } from "../../../routes/shared-copies.ts";
 import { signingKeysOf } from "../../../routes/signing-keys.ts";
 import { type Assessment, assess, claimantOf, invalid, manifestOf } from "./assessment.ts";
-import { baseOf, draftEntry, type Drafted, type DraftInput } from "./draft.ts";
+import { knownDestinations } from "../../webhook-destination/destination-side.ts";
+import { baseOf, draftEntry, type Drafted, type DraftInput, usesDestinations } from "./draft.ts";
+import { notEnabled, tooNew } from "./refusals.ts";
 import type { Refusal } from "../exposure/host-policy.ts";
 import { leaveBehind, releaseForerunner, releaseRoute, tidyClaims, withdrawIfContested } from "./leaving.ts";
 import type { Operator } from "../operator.ts";
@@ -17,6 +20,7 @@ import { PublicationPace } from "../../publishing/publication-pace.ts";
 import type { PublicationTarget } from "../publishing/route-publisher.ts";
 import { type RouteObject, secretNames, signingRef } from "../watching/route-index.ts";
 import { signingOverlapMs } from "../publishing/signing-overlap.ts";
+import type { Finding } from "../status/status-input.ts";
 import { type RouteFindings, writeStatus } from "../status/status-writer.ts";
 import { unresolvedVariables } from "../workers/worker-state.ts";
 
@@ -88,7 +92,7 @@ export class RouteReconciler {
     const reading = await secrets.read(namespace, secretNames(route), signal);
     if (reading.state === "Syncing") return { requeueAfterMs: SYNC_POLL_MS };
     if (reading.secrets === undefined) {
-      return this.#finish(subject, { assessment, outcome: { refusal: this.#notEnabled(namespace) } });
+      return this.#finish(subject, { assessment, outcome: { refusal: notEnabled(this.#operator.config, namespace) } });
     }
     // Whoever lets us see the Secrets of a namespace has let us in.
     for (const cache of [this.#operator.children, this.#operator.ringWatch]) cache.want(namespace);
@@ -102,8 +106,9 @@ export class RouteReconciler {
       namespace,
       namespaceUid: subject.namespaceUid,
       secrets: found,
+      ...(usesDestinations(route.spec) && { destinations: knownDestinations(this.#operator.destinations, namespace) }),
       signingKeys: this.#ringOf(subject)?.keys ?? [],
-      signingOverlapMs: signingOverlapMs(this.#operator.routes, route),
+      signingOverlapMs: signingOverlapMs(this.#operator, route),
       revokeAt,
       releaseKey: this.#operator.releaseKey(),
       now,
@@ -120,7 +125,7 @@ export class RouteReconciler {
     const { publications, publisher, clock } = this.#operator;
     const { name } = subject.target;
     const look = (published: EntrySecret | undefined): Outcome => {
-      if (published?.problem?.code === "TooNew") return { refusal: tooNew() };
+      if (published?.problem?.code === "TooNew") return { refusal: tooNew("route") };
       const conflict = this.#conflict(subject, assessment);
       if (conflict !== undefined) return conflict;
       const drafted = draftEntry(inputAt(clock.now()), published);
@@ -200,6 +205,18 @@ export class RouteReconciler {
     return this.#finish(subject, { assessment, outcome: { refusal: assessment.refusal } });
   }
 
+  #compiledFindings(
+    { route }: Subject,
+    compiled: Extract<Drafted, { readonly ok: true }>["compiled"],
+  ): Pick<RouteFindings, "unresolved" | "rotation" | "destinations"> {
+    const { unresolved, rotation, destinations } = compiled;
+    return {
+      unresolved: [...unresolved, ...unresolvedVariables(this.#operator, route)],
+      rotation,
+      ...destinationsFinding(route, destinations),
+    };
+  }
+
   async #finish(
     subject: Subject,
     parts: { readonly assessment: Assessment; readonly outcome: Outcome; readonly revokedAt?: string | undefined },
@@ -209,12 +226,7 @@ export class RouteReconciler {
     const compiled = outcome.drafted?.compiled;
     const findings: RouteFindings = {
       ...(outcome.refusal === undefined ? { isAccepted: true } : { refusal: outcome.refusal }),
-      ...(compiled === undefined
-        ? {}
-        : {
-            unresolved: [...compiled.unresolved, ...unresolvedVariables(this.#operator, subject.route)],
-            rotation: compiled.rotation,
-          }),
+      ...(compiled === undefined ? {} : this.#compiledFindings(subject, compiled)),
       ...(assessment.ok
         ? { warnings: assessment.warnings, host: assessment.host, tlsMissing: assessment.tlsMissing }
         : {}),
@@ -230,14 +242,6 @@ export class RouteReconciler {
       ...[heldBackMs, pollMs].flatMap((ms) => (ms === undefined ? [] : subject.now + ms)),
     ]);
   }
-
-  #notEnabled(namespace: string): Refusal {
-    const { release } = this.#operator.config;
-    return {
-      reason: "NamespaceNotEnabled",
-      message: `Davit may not work in namespace ${namespace}: add it to rbac.namespaces of the release, or run: kubectl create rolebinding ${release}-tenant --namespace ${namespace} --clusterrole ${release}-tenant --serviceaccount ${this.#operator.config.namespace}:${release}-controller`,
-    };
-  }
 }
 
 /** The command to end previous keys that the status does not say to be carried out yet. */
@@ -245,11 +249,15 @@ function commandOf({ metadata, status }: Live<RouteObject>): string | undefined 
   return revokeCommand(metadata.annotations, status?.lastHandled?.revokePreviousAt);
 }
 
-function tooNew(): Refusal {
-  return {
-    reason: "Progressing",
-    message: "a newer Davit published this route, which this one leaves alone: finish the upgrade of the controllers",
-  };
+/** `DestinationsResolved` of a route that sends to WebhookDestinations. */
+function destinationsFinding(
+  { spec }: Live<RouteObject>,
+  finding: DestinationsFinding,
+): { readonly destinations?: Finding } {
+  if (!usesDestinations(spec)) return {};
+  const { ok, message } = finding;
+  if (ok) return { destinations: { status: "True", reason: "Reconciled", message } };
+  return { destinations: { status: "False", reason: finding.reason, message } };
 }
 
 function soonest(now: number, times: readonly (number | undefined)[]): ReconcileResult {

@@ -1,4 +1,4 @@
-import type { WebhookRouteCondition, WebhookRouteStatus } from "../../../api/generated/webhook-route.ts";
+import type { WebhookRouteCondition } from "../../../api/generated/webhook-route.ts";
 import { conditionOf } from "./conditions.ts";
 
 /** A Kubernetes Event to emit on the route. */
@@ -10,8 +10,13 @@ export interface StatusEvent {
 
 type Status = WebhookRouteCondition["status"];
 
+/** A status with conditions: of a WebhookRoute or a WebhookDestination. */
+interface Conditions {
+  readonly conditions?: readonly WebhookRouteCondition[];
+}
+
 /** An edge of a condition that is worth an Event. */
-interface Edge {
+export interface Edge {
   readonly condition: string;
   readonly to: Status;
   /** Absent: from anything else, and from the same status for another reason. */
@@ -79,8 +84,12 @@ const EDGES: readonly Edge[] = [
 const WARNING_REASONS = ["TooManyChanges"];
 
 /** Events for what changed between two statuses: on edges of conditions only, so that none repeats what the last one said. */
-export function edges(before: WebhookRouteStatus | undefined, after: WebhookRouteStatus): readonly StatusEvent[] {
-  return EDGES.flatMap((edge): StatusEvent[] => {
+export function edges(
+  before: Conditions | undefined,
+  after: Conditions,
+  worth: readonly Edge[] = EDGES,
+): readonly StatusEvent[] {
+  return worth.flatMap((edge): StatusEvent[] => {
     const now = conditionOf(after.conditions, edge.condition);
     if (now === undefined || !isEdge(edge, conditionOf(before?.conditions, edge.condition), now)) return [];
     const { reason = now.reason, message = now.message } = edge;

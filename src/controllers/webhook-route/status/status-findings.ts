@@ -91,6 +91,7 @@ const STALLING: readonly Finding["reason"][] = [
   "HandlerNotAllowed",
   "TLSMissing",
   "TooManyDestinations",
+  "IdConflict",
   "AutoscalingUnavailable",
   "RolloutStalled",
 ];

@@ -21,7 +21,7 @@ import { workerState } from "../workers/worker-state.ts";
 /** What a reconcile found out, as far as it came. */
 export type RouteFindings = Pick<
   RouteStatusInput,
-  "url" | "refusal" | "isAccepted" | "warnings" | "unresolved" | "rotation"
+  "url" | "refusal" | "isAccepted" | "warnings" | "unresolved" | "rotation" | "destinations"
 > & {
   readonly host?: HostConfig;
   readonly tlsMissing?: Refusal | undefined;

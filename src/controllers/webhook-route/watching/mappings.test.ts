@@ -5,6 +5,7 @@ import { systemClock } from "../../../lib/clock.ts";
 import { buildObservations, OBSERVATIONS_ANNOTATION } from "../../../routes/observations.ts";
 import { GatewayObservations } from "../observing/gateway-observations.ts";
 import { connectWatches } from "./mappings.ts";
+import { emptySide } from "../../webhook-destination/testing.ts";
 import type { Operator } from "../operator.ts";
 import { Publications } from "../publishing/publications.ts";
 import { ServingGateways } from "../publishing/serving.ts";
@@ -14,7 +15,17 @@ import { configOf } from "../testing-plan.ts";
 import type { Watches } from "./watches.ts";
 
 type Handler = (change: { key: string; next?: object; previous?: object }) => void;
-const WATCHES = ["routes", "namespaces", "entries", "pods", "leases", "rings", "tenantSecrets"] as const;
+const WATCHES = [
+  "routes",
+  "namespaces",
+  "entries",
+  "destinations",
+  "destinationEntries",
+  "pods",
+  "leases",
+  "rings",
+  "tenantSecrets",
+] as const;
 
 let handlers: Record<string, Handler>;
 let queued: string[];
@@ -40,12 +51,14 @@ beforeEach(() => {
     publications,
     unreached: new Map(),
     secrets: { forget: note("forget") },
+    destinations: emptySide(),
     rings: quiet,
     children: quiet,
     gateways: new ServingGateways({ ...systemClock, now: () => 0 }),
     seen: new GatewayObservations({ now: () => 0 }),
     enqueue: {
       route: note("route"),
+      destination: note("destination"),
       workers: note("workers"),
       host: note("host"),
       shelves: note("shelves"),

@@ -2,6 +2,7 @@ import { provisionedRedisSecretName } from "../../../api/names.ts";
 import type { Deployment } from "../../../kube/core-types.ts";
 import type { Change } from "../../../kube/object-cache.ts";
 import { keyOf, type KubeObject, type Live, refOf } from "../../../kube/objects.ts";
+import { connectDestinations, forgetIfUnused } from "../../webhook-destination/watches.ts";
 import { childScope } from "../children/child-scope.ts";
 import type { ChildKind } from "../children/child-kinds.ts";
 import { changedPaths } from "../exposure/exposed-places.ts";
@@ -9,9 +10,10 @@ import { exposedHosts } from "../exposure/host-reconciler.ts";
 import { hostKey } from "../exposure/ingress.ts";
 import type { Operator } from "../operator.ts";
 import { claimIn, type EntrySecret, entryIn, namespaceOf, placeKey } from "../publishing/publications.ts";
+import { isNews } from "./news.ts";
 import { type RouteObject, secretNames, signingRef } from "./route-index.ts";
 import type { Watches } from "./watches.ts";
-import { scopeKey, scopeOf, scopeOfRoute } from "../workers/worker-scope.ts";
+import { scopeKey, scopeOf, scopesOfRoute } from "../workers/worker-scope.ts";
 
 /** A gateway that has said nothing for this long is not waited for, ms. */
 const SILENT_MS = 30_000;
@@ -21,6 +23,7 @@ export function connectWatches(watches: Watches, operator: Operator): void {
   connectRoutes(watches, operator);
   connectNamespaces(watches, operator);
   connectEntries(watches, operator);
+  connectDestinations(watches, operator);
   connectRings(watches, operator);
   connectGateways(watches, operator);
   watches.tenantSecrets.onChange(({ key }) => onTenantSecret(operator, key));
@@ -59,7 +62,7 @@ function onRoute(
 }
 
 function onRouteGone({ tenantSecrets }: Watches, operator: Operator, key: string): void {
-  const { routes, unreached, enqueue } = operator;
+  const { routes, destinations, unreached, enqueue } = operator;
   const before = routes.get(key);
   const { namespace = "" } = refOf(key);
   routes.remove(key);
@@ -69,15 +72,13 @@ function onRouteGone({ tenantSecrets }: Watches, operator: Operator, key: string
   enqueue.shelves(namespace);
   enqueue.access(namespace);
   queuePlace(operator, placeOf(before));
-  if (routes.ofNamespace(namespace).length === 0) tenantSecrets.release(namespace);
+  const isEmpty = routes.ofNamespace(namespace).length + destinations.index.ofNamespace(namespace).length === 0;
+  if (isEmpty) tenantSecrets.release(namespace);
 }
 
 /** Values of what no route refers to any more do not stay in memory. */
-function forgetSecretsOf({ routes, secrets }: Operator, before: Live<RouteObject>): void {
-  for (const name of secretNames(before)) {
-    const key = `${before.metadata.namespace}/${name}`;
-    if (routes.ofSecret(key).length === 0) secrets.forget(key);
-  }
+function forgetSecretsOf(operator: Operator, before: Live<RouteObject>): void {
+  for (const name of secretNames(before)) forgetIfUnused(operator, `${before.metadata.namespace}/${name}`);
 }
 
 function isEnabled({ config: { rbac } }: Operator, namespace: string): boolean {
@@ -131,7 +132,7 @@ function onPublication(operator: Operator, before: EntrySecret | undefined, afte
   if (secret === undefined) return;
   enqueue.route(secret.route);
   const entries = [entryIn(before), entryIn(after)].flatMap((entry) => entry ?? []);
-  for (const entry of entries) enqueue.workers(scopeKey(scopeOfRoute(entry)));
+  for (const scope of entries.flatMap(scopesOfRoute)) enqueue.workers(scopeKey(scope));
   const places = [before, after].map((one) => (one === undefined ? undefined : placeIn(one)));
   if (places[0] === places[1]) return;
   enqueue.access(namespaceOf(secret));
@@ -162,6 +163,7 @@ function connectRings({ rings }: Watches, operator: Operator): void {
     if (ring === undefined && (previous === undefined || !operator.rings.gone(previous.parsed))) return;
     const { namespace = "", name } = refOf(key);
     for (const route of routesOfRing(operator, namespace, name)) operator.enqueue.route(route);
+    for (const one of operator.destinations.index.ofRing(namespace, name)) operator.enqueue.destination(one);
   });
   operator.rings.onChange((namespace, name) => {
     for (const key of routesOfRing(operator, namespace, name)) queueWorkersOf(operator, key);
@@ -179,7 +181,7 @@ function routesOfRing({ routes, rings }: Operator, namespace: string, ring: stri
 function queueWorkersOf({ publications, enqueue }: Operator, key: string): void {
   for (const secret of publications.ofRoute(key)) {
     const entry = entryIn(secret);
-    if (entry !== undefined) enqueue.workers(scopeKey(scopeOfRoute(entry)));
+    for (const scope of entry === undefined ? [] : scopesOfRoute(entry)) enqueue.workers(scopeKey(scope));
   }
 }
 
@@ -207,13 +209,13 @@ function queueObserved({ publications, enqueue }: Operator, keys: readonly strin
 }
 
 function onTenantSecret(operator: Operator, key: string): void {
-  const { routes, secrets, enqueue, config } = operator;
+  const { routes, destinations, enqueue, config } = operator;
   const { namespace = "", name } = refOf(key);
   if (name === provisionedRedisSecretName(config.instance)) return enqueue.access(namespace);
   if (name === config.redis.providedSecretName) onRedisSecret(operator, namespace);
-  const affected = routes.ofSecret(key);
-  if (affected.length === 0) secrets.forget(key);
-  for (const route of affected) {
+  forgetIfUnused(operator, key);
+  for (const destination of destinations.index.ofSecret(key)) enqueue.destination(destination);
+  for (const route of routes.ofSecret(key)) {
     enqueue.route(route);
     // Its Pods may take variables from it.
     if (routes.get(route)?.spec.worker?.dedicated?.env !== undefined) enqueue.workers(route);
@@ -287,16 +289,6 @@ function queueHostRoutes({ config, routes, enqueue }: Operator, key: string, pat
       enqueue.route(route);
     }
   }
-}
-
-/** Whether more than the status changed. Kinds without a status have no generation: every change of theirs is one of what they hold. */
-function isNews(next: Live, previous: Live): boolean {
-  return next.metadata.generation === undefined || newsText(next) !== newsText(previous);
-}
-
-function newsText({ metadata }: Live): string {
-  const { generation, labels, annotations, ownerReferences, deletionTimestamp } = metadata;
-  return JSON.stringify([generation, labels, annotations, ownerReferences, deletionTimestamp]);
 }
 
 function statusText(object: Live): string {

@@ -1,4 +1,11 @@
-import { COMPONENT_LABEL, INSTANCE_LABEL, MANAGED_BY, MANAGED_BY_LABEL, routesNamespace } from "../../../api/names.ts";
+import {
+  COMPONENT_LABEL,
+  destinationsNamespace,
+  INSTANCE_LABEL,
+  MANAGED_BY,
+  MANAGED_BY_LABEL,
+  routesNamespace,
+} from "../../../api/names.ts";
 import type { Config } from "../../../config/schema.ts";
 import {
   LEASES,
@@ -17,6 +24,8 @@ import { Reflector, type ReflectorOptions } from "../../../kube/reflector.ts";
 import type { KubeTransport } from "../../../kube/transport.ts";
 import type { Logger } from "../../../observability/logger.ts";
 import type { Metrics } from "../../../observability/metrics.ts";
+import { type DestinationObject, WEBHOOK_DESTINATIONS } from "../../webhook-destination/destination-types.ts";
+import { type DestinationSecret, readDestinationSecret } from "../../webhook-destination/publications.ts";
 import { CHILD_WATCHES, type ChildKind, type ChildWatch } from "../children/child-kinds.ts";
 import type { ChildCache } from "../children/children.ts";
 import { KindCache, type Source } from "./kind-cache.ts";
@@ -31,11 +40,13 @@ export interface Parsed<T> extends KubeObject {
   readonly parsed: T;
 }
 
-/** Everything that the controllers of WebhookRoutes watch. */
+/** Everything that the controllers watch. */
 export interface Watches {
   readonly routes: Reflector<RouteObject>;
   readonly namespaces: Reflector<Namespace>;
   readonly entries: Reflector<Parsed<EntrySecret>>;
+  readonly destinations: Reflector<DestinationObject>;
+  readonly destinationEntries: Reflector<Parsed<DestinationSecret>>;
   /** Gateway Pods of the release, and their serving Leases. */
   readonly pods: Reflector<Pod>;
   readonly leases: Reflector<Lease>;
@@ -74,6 +85,13 @@ export function createWatches(options: WatchesOptions): Watches {
       labelSelector: `${ours},${COMPONENT_LABEL}=entry`,
       transform: (secret) => parsed(secret, readEntrySecret(secret as unknown as Live<Secret>)),
     } as Reflecting<Parsed<EntrySecret>>),
+    destinations: reflect({ type: WEBHOOK_DESTINATIONS }),
+    destinationEntries: reflect<Parsed<DestinationSecret>>({
+      type: SECRETS as typeof SECRETS & { readonly kind: string },
+      namespace: destinationsNamespace(config.release),
+      labelSelector: `${ours},${COMPONENT_LABEL}=destination`,
+      transform: (secret) => parsed(secret, readDestinationSecret(secret as unknown as Live<Secret>, instance)),
+    } as Reflecting<Parsed<DestinationSecret>>),
     pods: reflect({
       type: PODS,
       namespace,

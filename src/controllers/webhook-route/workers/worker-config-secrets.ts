@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 import { type WorkerScope, workerConfigName } from "../../../api/names.ts";
-import type { RouteEntry } from "../../../routes/entry.ts";
+import type { DestinationEntry, RouteEntry } from "../../../routes/entry.ts";
 import { encodeWorkerConfig, WORKER_CONFIG_KEY, workerConfigs } from "../../../routes/worker-config.ts";
 import type { DesiredObject } from "../children/desired-object.ts";
 import { type WorkerPlace, type WorkerRelease, workerChild } from "./worker-place.ts";
@@ -14,6 +14,13 @@ export const REDIS_DIR = "/etc/davit/redis";
 export const REDIS_KEY = "url";
 /** Port of probes and metrics in a worker Pod. */
 export const WORKER_ADMIN_PORT = 9090;
+
+/** What workers deliver, with keys. */
+export interface WorkerTold {
+  readonly routes: readonly RouteEntry[];
+  /** WebhookDestinations, for a namespace's shared workers. */
+  readonly destinations?: readonly DestinationEntry[];
+}
 
 /** The config file of the worker's role, YAML as `src/config/schema.ts` has it. */
 export function workerConfigFile(
@@ -43,15 +50,16 @@ export function workerConfigFile(
 /**
  * The config Secrets, the first one last: it says how many there are, so the others must be there by then.
  *
+ * @param told what the workers are told, with keys
  * @param file of {@link workerConfigFile}, kept in Secret 0
  */
 export function workerConfigSecrets(
   scope: WorkerScope,
   place: WorkerPlace,
-  routes: readonly RouteEntry[],
+  { routes, destinations = [] }: WorkerTold,
   file: string,
 ): readonly DesiredObject[] {
-  return workerConfigs(place.instance, scope.namespace, routes)
+  return workerConfigs(place.instance, scope.namespace, routes, destinations)
     .map((config, n) =>
       workerChild(place, {
         apiVersion: "v1",

@@ -3,6 +3,7 @@ import { DEPLOYMENTS } from "../../../kube/core-types.ts";
 import { type Live, refOf } from "../../../kube/objects.ts";
 import type { ReconcileResult } from "../../../runtime/reconcile.ts";
 import type { RouteEntry } from "../../../routes/entry.ts";
+import { destinationEntries } from "../../webhook-destination/destination-side.ts";
 import { withSigningKeys } from "../../../routes/signing-keys.ts";
 import { type ChildKind, WORKER_KINDS } from "../children/child-kinds.ts";
 import { childScope } from "../children/child-scope.ts";
@@ -13,8 +14,10 @@ import { QueueRetirement } from "./queue-retirement.ts";
 import { HAND_OVER_MANAGER, handOverPatch, liveReplicas, replicaPlan } from "./replica-plan.ts";
 import { type RouteObject, signingRef } from "../watching/route-index.ts";
 import { WEBHOOK_ROUTES } from "../route-types.ts";
+import { usesDestinations } from "../route/draft.ts";
 import { workerPlace } from "./worker-place.ts";
-import { scopeKey, scopeOf, scopeOfRoute } from "./worker-scope.ts";
+import type { WorkerTold } from "./worker-config-secrets.ts";
+import { entryFor, scopeKey, scopeOf } from "./worker-scope.ts";
 import { workerSizing } from "./worker-sizing.ts";
 import { deniedSecrets, envSecretNames } from "./worker-refusals.ts";
 import { dedicatedOf } from "./worker-state.ts";
@@ -48,7 +51,10 @@ export class WorkerReconciler {
     const routes = this.#routesOf(scope);
     if (routes.length === 0) return this.#remove(scope, signal);
     this.#queues?.present(key);
-    return this.#apply(scope, routes, signal);
+    const destinations = "route" in scope ? [] : destinationEntries(this.#operator.destinations, scope.namespace);
+    // Each of them comes back here when it is compiled.
+    if (destinations === undefined) return { requeueAfterMs: SYNC_POLL_MS };
+    return this.#apply(scope, { routes, destinations }, signal);
   }
 
   /** Rings are in the config, and variables may come from Secrets with the label alone. */
@@ -59,7 +65,7 @@ export class WorkerReconciler {
     return hasVariables && secrets.state(scope.namespace) === "Syncing";
   }
 
-  async #apply(scope: WorkerScope, routes: readonly RouteEntry[], signal: AbortSignal): Promise<ReconcileResult> {
+  async #apply(scope: WorkerScope, told: WorkerTold, signal: AbortSignal): Promise<ReconcileResult> {
     const { children, config, clock } = this.#operator;
     const route = this.#routeOf(scope);
     const dedicated = dedicatedOf(route);
@@ -71,7 +77,7 @@ export class WorkerReconciler {
     const desired = workerObjects({
       scope,
       release: config,
-      routes,
+      ...told,
       dedicated,
       ownerUid: route?.metadata.uid,
       replicas,
@@ -124,8 +130,9 @@ export class WorkerReconciler {
       const isPublished =
         entryIn(publications.get(entrySecretName(config.instance, namespace ?? "", name))) !== undefined;
       if (isPublished) return false;
-      const dedicated = dedicatedOf(routes.get(route)) !== undefined;
-      return key === (dedicated ? route : scope.namespace);
+      const object = routes.get(route);
+      if (key === scope.namespace) return dedicatedOf(object) === undefined || usesDestinations(object?.spec);
+      return key === route && dedicatedOf(object) !== undefined;
     });
   }
 
@@ -164,10 +171,10 @@ export class WorkerReconciler {
   /** Entries of the scope with their signing keys. */
   #routesOf(scope: WorkerScope): RouteEntry[] {
     const { publications, routes, rings } = this.#operator;
-    const key = scopeKey(scope);
     return publications.inNamespace(scope.namespace).flatMap((secret) => {
-      const entry = entryIn(secret);
-      if (entry === undefined || scopeKey(scopeOfRoute(entry)) !== key) return [];
+      const published = entryIn(secret);
+      const entry = published && entryFor(scope, published);
+      if (entry === undefined) return [];
       const route = routes.get(`${entry.namespace}/${entry.name}`);
       const ref = route === undefined ? undefined : signingRef(route);
       const keys = ref === undefined ? undefined : rings.get({ namespace: entry.namespace, ...ref })?.keys;

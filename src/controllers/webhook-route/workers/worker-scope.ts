@@ -27,6 +27,27 @@ export function scopeOfRoute({
   return worker.dedicated ? { namespace, route: name } : { namespace };
 }
 
+/**
+ * All workers that deliver some of a route's events: those that it belongs to, and for copies to WebhookDestinations always the namespace's shared ones, as a
+ * destination is drained by one Deployment whoever its copies come from.
+ */
+export function scopesOfRoute(entry: RouteEntry): readonly WorkerScope[] {
+  const scope = scopeOfRoute(entry);
+  return "route" in scope && usesDestinations(entry) ? [scope, { namespace: entry.namespace }] : [scope];
+}
+
+/** Whether events of a route may have copies for WebhookDestinations. */
+export function usesDestinations({ sharedCopies, destinationIdFrom }: RouteEntry): boolean {
+  return sharedCopies !== undefined || destinationIdFrom !== undefined;
+}
+
+/** What the workers of a scope are told of a route; `undefined`: nothing. Its inline destinations are drained by the workers it belongs to alone. */
+export function entryFor(scope: WorkerScope, entry: RouteEntry): RouteEntry | undefined {
+  if (scopeKey(scopeOfRoute(entry)) === scopeKey(scope)) return entry;
+  const isShared = !("route" in scope) && scope.namespace === entry.namespace;
+  return isShared && usesDestinations(entry) ? { ...entry, destinations: [] } : undefined;
+}
+
 /** Path at which the controller tells the backlog of these workers to an autoscaler: `/v1/scale/<namespace>/<shared|route>`. */
 export function scalePath(scope: WorkerScope): string {
   return `/v1/scale/${scope.namespace}/${"route" in scope ? scope.route : "shared"}`;

@@ -1,19 +1,16 @@
 import type { WorkerScope } from "../../../api/names.ts";
-import type { RouteEntry } from "../../../routes/entry.ts";
 import type { DesiredObject } from "../children/desired-object.ts";
 import type { ReplicaPlan } from "./replica-plan.ts";
 import { workerAutoscaler } from "./worker-autoscaling.ts";
-import { workerConfigFile, workerConfigSecrets } from "./worker-config-secrets.ts";
+import { type WorkerTold, workerConfigFile, workerConfigSecrets } from "./worker-config-secrets.ts";
 import { workerDeployment } from "./worker-deployment.ts";
 import { type WorkerPlace, type WorkerRelease, workerChild, workerPlace } from "./worker-place.ts";
 import { workerRbac } from "./worker-rbac.ts";
 import { type Dedicated, workerSizing } from "./worker-sizing.ts";
 
-export interface WorkerInput {
+export interface WorkerInput extends WorkerTold {
   readonly scope: WorkerScope;
   readonly release: WorkerRelease;
-  /** Entries that these workers deliver, with signing keys. */
-  readonly routes: readonly RouteEntry[];
   /** Only with a scope of one route. */
   readonly dedicated?: Dedicated | undefined;
   /** UID of the WebhookRoute, owner of the children in its namespace. Only with a scope of one route. */
@@ -31,11 +28,11 @@ export interface WorkerInput {
  * Pure; equal input gives equal bytes.
  */
 export function workerObjects(input: WorkerInput): readonly DesiredObject[] {
-  const { scope, release, routes, dedicated, replicas } = input;
+  const { scope, release, dedicated, replicas } = input;
   const place = workerPlace(scope, release, input.ownerUid);
   const sizing = workerSizing(scope, release, dedicated);
   const file = workerConfigFile(scope, place, release, sizing.concurrency);
-  const secrets = workerConfigSecrets(scope, place, routes, file);
+  const secrets = workerConfigSecrets(scope, place, input, file);
   const secretNames = secrets.map(({ metadata }) => metadata.name).toReversed();
   return [
     ...workerRbac(place, secretNames),
