@@ -10,6 +10,7 @@ describe("devOptions", () => {
       port: 8080,
       adminPort: 9090,
       apiPort: 8081,
+      consolePort: 8082,
       dataDir: ".davit",
       demonstration: false,
     });
@@ -21,6 +22,7 @@ describe("devOptions", () => {
       port: 0,
       adminPort: 0,
       apiPort: 0,
+      consolePort: 0,
       dataDir: undefined,
       demonstration: true,
       once: true,
@@ -34,10 +36,12 @@ describe("devOptions", () => {
       "82",
       "--api-port",
       "83",
+      "--console-port",
+      "84",
       "--data-dir",
       "d",
     ]);
-    expect(given).toMatchObject({ port: 81, adminPort: 82, apiPort: 83, dataDir: "d" });
+    expect(given).toMatchObject({ port: 81, adminPort: 82, apiPort: 83, consolePort: 84, dataDir: "d" });
   });
 
   it("holds places as long as a cluster, or as told", () => {

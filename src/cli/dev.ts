@@ -13,6 +13,7 @@ Runs gateway, workers and a Redis of its own over WebhookRoutes and Secrets in f
   --port PORT            of the gateway; default 8080 (0: any free one)
   --admin-port PORT      of /metrics, /livez and /readyz; default 9090
   --api-port PORT        where events are published, with the token in dev.json of the data directory; default 8081
+  --console-port PORT    of the operations API, with another token in dev.json; default 8082
   --service NS/NAME=URL  where a serviceRef really is; default http://127.0.0.1:<its port>; may be repeated
   --claim-hold DURATION  how long the host and path of a route that went are held for its namespace, as in a cluster; default 24h
   --data-dir DIR         data kept between runs; default .davit
@@ -30,6 +31,7 @@ const OPTIONS = {
   port: { type: "string" },
   "admin-port": { type: "string" },
   "api-port": { type: "string" },
+  "console-port": { type: "string" },
   service: { type: "string", multiple: true },
   "claim-hold": { type: "string" },
   "data-dir": { type: "string" },
@@ -41,8 +43,8 @@ const OPTIONS = {
   "log-format": { type: "string", default: "text" },
 } as const;
 
-const TO_STAY = { port: "8080", adminPort: "9090", apiPort: "8081", dataDir: ".davit" };
-const BY_ITSELF = { port: "0", adminPort: "0", apiPort: "0", dataDir: undefined };
+const TO_STAY = { port: "8080", adminPort: "9090", apiPort: "8081", consolePort: "8082", dataDir: ".davit" };
+const BY_ITSELF = { port: "0", adminPort: "0", apiPort: "0", consolePort: "0", dataDir: undefined };
 
 /** Time for the last output to be written, ms. */
 const LINGER_MS = 1_000;
@@ -73,6 +75,7 @@ export function devOptions(argv: string[]): DevOptions {
     port: wholeNumber("--port", values.port ?? usual.port, PORTS),
     adminPort: wholeNumber("--admin-port", values["admin-port"] ?? usual.adminPort, PORTS),
     apiPort: wholeNumber("--api-port", values["api-port"] ?? usual.apiPort, PORTS),
+    consolePort: wholeNumber("--console-port", values["console-port"] ?? usual.consolePort, PORTS),
     services: new Map((values.service ?? []).map(parseService)),
     claimHoldMs: claimHold(values["claim-hold"]),
     dataDir: values["data-dir"] ?? usual.dataDir,

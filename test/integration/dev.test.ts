@@ -347,7 +347,7 @@ describe("davit dev, ending and starting", () => {
   it("refuses a directory that another dev uses, and disturbs nothing", async () => {
     workspace.write(manifests());
     const dev = await workspace.dev();
-    const free = ["--port", "0", "--admin-port", "0", "--api-port", "0"];
+    const free = ["--port", "0", "--admin-port", "0", "--api-port", "0", "--console-port", "0"];
     const second = await davit("dev", "-f", workspace.manifests, ...free, ...onData());
     expect(second).toMatchObject({ code: 1, stdout: "" });
     expect(second.stderr).toBe(
@@ -358,7 +358,7 @@ describe("davit dev, ending and starting", () => {
 
   it("names the flag when a port is taken, and leaves nothing running", async () => {
     workspace.write(manifests());
-    const taken = ["--port", String(target.port), "--admin-port", "0", "--api-port", "0"];
+    const taken = ["--port", String(target.port), "--admin-port", "0", "--api-port", "0", "--console-port", "0"];
     const { code, stderr } = await davit("dev", "-f", workspace.manifests, ...taken, ...onData());
     expect(code).toBe(1);
     expect(stderr).toBe(`davit dev: port ${target.port} is in use: choose another with --port (0: any free one)\n`);

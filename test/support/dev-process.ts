@@ -82,6 +82,8 @@ export class Workspace {
       "0",
       "--api-port",
       "0",
+      "--console-port",
+      "0",
     ];
     const program = startDavit(["dev", ...flags, ...(options.args ?? [])], options.detached);
     try {

@@ -1,4 +1,5 @@
 import type { Server } from "node:http";
+import { type Console, createConsole } from "../../console/server.ts";
 import type { Ledger } from "../../custody/port.ts";
 import type { RedisStore } from "../../custody/redis/store.ts";
 import { workerDestinations } from "../../delivery/worker-destinations.ts";
@@ -15,6 +16,7 @@ import { createMetrics } from "../../observability/metrics.ts";
 import { recordStoreHealth } from "../../observability/store-health.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
 import { CommandError } from "../command.ts";
+import { consoleCustody } from "../console-custody.ts";
 import { Edge, openStore } from "../edge.ts";
 import { DevConsoleDirectory } from "./console-directory.ts";
 import type { DevDestination } from "./destinations.ts";
@@ -30,6 +32,9 @@ export interface ChainOptions {
   readonly apiPort: number;
   /** Whoever has it may publish events through the API listener. */
   readonly apiToken: Secret;
+  readonly consolePort: number;
+  /** Whoever has it may do all that the operations API offers. */
+  readonly consoleToken: Secret;
   readonly logger: Logger;
 }
 
@@ -50,6 +55,7 @@ export class Chain {
   readonly #options: ChainOptions;
   readonly #store: RedisStore;
   readonly #edge: Edge;
+  readonly #console: Console;
   readonly #admin: Server;
   readonly #guard = new EgressGuard({ allow: LOOPBACK });
   readonly #sender = new HttpSender({ guard: this.#guard });
@@ -73,16 +79,24 @@ export class Chain {
       egress: this.#guard,
       access: new TokenAccess(options.apiToken, "davit-dev"),
     });
+    this.#console = createConsole({
+      access: new TokenAccess(options.consoleToken, "davit-dev"),
+      directory: this.directory,
+      custody: consoleCustody(this.#store, instance),
+      logger,
+      metrics,
+    });
     this.#admin = createAdminServer(metrics.registry, () => this.#edge.gateway.readiness());
   }
 
   /** Base URLs once {@link start} has resolved. */
-  get urls(): { readonly gateway: string; readonly admin: string; readonly api: string } {
+  get urls(): Readonly<Record<"gateway" | "admin" | "api" | "console", string>> {
     const { gateway, api } = this.#edge;
     return {
       gateway: urlOf(gateway.server),
       admin: urlOf(this.#admin),
       api: api === undefined ? "" : urlOf(api.server),
+      console: urlOf(this.#console.server),
     };
   }
 
@@ -100,6 +114,7 @@ export class Chain {
     await listen(this.#admin, onLoopback(this.#options.adminPort, "--admin-port"));
     // On loopback, as all of them: its token is as good as the right to publish into every route.
     if (this.#edge.api) await listen(this.#edge.api.server, onLoopback(this.#options.apiPort, "--api-port"));
+    await listen(this.#console.server, onLoopback(this.#options.consolePort, "--console-port"));
     await listen(this.#edge.gateway.server, onLoopback(this.#options.port, "--port"));
     this.#edge.start();
     this.#gauges = setInterval(() => this.#showOverlaps(), GAUGES_MS);
@@ -143,7 +158,7 @@ export class Chain {
    * @param lost aborted when the store is gone for good: then no worker can settle what it has, and none is waited for
    */
   async stop(lost?: AbortSignal): Promise<void> {
-    await this.#edge.stop(GATEWAY_GRACE_MS);
+    await Promise.all([this.#edge.stop(GATEWAY_GRACE_MS), this.#console.close(GATEWAY_GRACE_MS)]);
     clearInterval(this.#gauges);
     this.#stopping.abort();
     const workers = [...this.#workers.values()].map((worker) => worker.stop());

@@ -26,6 +26,7 @@ export interface DevOptions {
   readonly port: number;
   readonly adminPort: number;
   readonly apiPort: number;
+  readonly consolePort: number;
   readonly services: ServiceOverrides;
   /** How long the place of a route that went is held for its namespace, ms. */
   readonly claimHoldMs: number;
@@ -133,16 +134,18 @@ async function start(options: DevOptions, surroundings: Surroundings): Promise<R
   if (first.errors.length > 0) return undefined;
   const redisUrl = options.redisUrl ?? (await startRedis(directory, surroundings));
   const logger = createLogger("dev", { destination: options.jsonLogs ? io.stderr : logLines(io.stderr) });
-  const token = randomBytes(32).toString("base64url");
-  chain = new Chain({ ...options, redisUrl, logger, apiToken: Secret.of(token) });
+  const tokens = { api: newToken(), console: newToken() };
+  const secrets = { apiToken: Secret.of(tokens.api), consoleToken: Secret.of(tokens.console) };
+  chain = new Chain({ ...options, ...secrets, redisUrl, logger });
   undo.push(() => chain?.stop(surroundings.lost.signal));
   await chain.start();
   for (const [key, what] of await live.publish(first)) io.stderr.write(`${key} is gone from the manifests; ${what}\n`);
   undo.push(() => live.stop());
-  const { api: url, ...urls } = chain.urls;
+  const { api, console: operations, ...urls } = chain.urls;
   directory.update({
     ...urls,
-    api: { url, token },
+    api: { url: api, token: tokens.api },
+    console: { url: operations, token: tokens.console },
     ...(options.redisUrl !== undefined && { redis: { url: redisUrl } }),
   });
   const entries = served([...first.entries.values()]);
@@ -189,6 +192,11 @@ async function show(
   if (options.json && options.once) undo.unshift(json);
   else if (options.json) json();
   return report.differences.length === 0 ? 0 : 1;
+}
+
+/** A new one with every start. */
+function newToken(): string {
+  return randomBytes(32).toString("base64url");
 }
 
 async function takeDirectory({ dataDir, instance }: DevOptions, undo: Undo): Promise<DevDirectory> {

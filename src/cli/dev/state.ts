@@ -23,7 +23,7 @@ export interface DevDestinationName {
   readonly destination: string;
 }
 
-/** What a running `davit dev` tells the other commands, in `dev.json` (0600: it holds the password of Redis and the token of the API). */
+/** What a running `davit dev` tells the other commands, in `dev.json` (0600: it holds the password of Redis and the tokens of the APIs). */
 export interface DevState {
   readonly pid: number;
   /** When the process began, in ticks since boot; empty where the system does not say. Tells a reused pid. */
@@ -35,6 +35,8 @@ export interface DevState {
   readonly admin?: string;
   /** Where events are published, and the token for it; a new one with every start. */
   readonly api?: { readonly url: string; readonly token: string };
+  /** The operations API, and the token for it; another new one. */
+  readonly console?: { readonly url: string; readonly token: string };
   readonly routes: readonly DevRoute[];
   readonly destinations?: readonly DevDestinationName[];
   /** Routes that do not get the place they want. */

@@ -10,11 +10,12 @@ export function upText(facts: {
   readonly gateway: string;
   readonly admin: string;
   readonly api: string;
+  readonly console: string;
   readonly dataDir: string;
   readonly entries: readonly RouteEntry[];
   readonly output: Output;
 }): string {
-  const { gateway, admin, api, dataDir, entries, output } = facts;
+  const { gateway, admin, api, console: operations, dataDir, entries, output } = facts;
   const { bold } = styleFor(output);
   const rows = entries.map(({ namespace, name, path, verification, destinations }) => [
     `${namespace}/${name}`,
@@ -23,7 +24,7 @@ export function upText(facts: {
     destinations.map(({ name: to, target }) => (target.type === "http" ? `${to} (${target.url})` : to)).join(", "),
   ]);
   const routes = rows.length === 0 ? "no routes yet\n" : table(["ROUTE", "SIGNED AS", "POST TO", "DELIVERED TO"], rows);
-  return `${bold("davit dev is up")}: gateway ${gateway}, API ${api}, metrics ${admin}/metrics, data in ${dataDir}\n\n${routes}\n`;
+  return `${bold("davit dev is up")}: gateway ${gateway}, API ${api}, operations ${operations}, metrics ${admin}/metrics, data in ${dataDir}\n\n${routes}\n`;
 }
 
 /** A table of what became of each event, and what differs from what should have. */
