@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { portOf } from "../../src/lib/listen.ts";
@@ -153,6 +154,24 @@ describe("requests to the console", () => {
     const [answer] = (await once(socket, "data")) as [Buffer];
     expect(answer.toString()).toContain("400 Bad Request");
     socket.destroy();
+  });
+});
+
+describe("docs/operations-api.md", () => {
+  const page = readFileSync(new URL("../../docs/operations-api.md", import.meta.url), "utf8").replaceAll("\\\n", " ");
+  const calls = page
+    .split("\n")
+    .map((line) => /^api (?<method>-X POST )?"\$API(?<path>[^"]+)"(?:.* -d '(?<body>[^']+)')?/.exec(line)?.groups)
+    .filter((groups) => groups !== undefined);
+
+  it("shows calls that the console understands", async () => {
+    expect(calls.length).toBeGreaterThan(15);
+    for (const { method, path = "", body } of calls) {
+      const options = { method: method === undefined ? "GET" : "POST", ...(body !== undefined && { body }) } as const;
+      const answer = await call(custody.running, `${custody.base}${path}`, options);
+      const known = ["NoSuchEvent", "NoSuchReplay", undefined].includes(answer.body.error as string | undefined);
+      expect([path, body, known, answer.body.message]).toEqual([path, body, true, known ? answer.body.message : ""]);
+    }
   });
 });
 
