@@ -10,7 +10,7 @@ import { heldPort } from "./held-port.ts";
 /** Options of a test client; the reply mapping stays at its default, as it changes the types of every answer. */
 export type TestClientOptions = Omit<RedisOptions, "replyMapping">;
 
-const START_TIMEOUT_MS = 10_000;
+const START_TIMEOUT_MS = 30_000;
 const LOG_LIMIT_CHARS = 64 * 1024;
 
 /** How a test's server differs from the durable one that the project demands. */
@@ -202,7 +202,7 @@ class RedisProcess implements TestRedis {
 
 /**
  * Starts a real Redis or Valkey with the durable settings and resolves once it answers.
- * Throws with the server's log when it does not come up within 10 s.
+ * Throws with the server's log when it does not come up within 30 s.
  */
 export async function startRedis(options: StartRedisOptions = {}): Promise<TestRedis> {
   const server = new RedisProcess(options.port ?? (await heldPort()), options);
