@@ -29,7 +29,12 @@ export const VARIANTS: Readonly<Record<string, object>> = {
       replicas: 1,
       providedSecretName: "redis-workers",
     },
-    controller: { serviceAccountAnnotations: { a: "b" }, podLabels: { c: "d" }, podAnnotations: { e: "f" } },
+    controller: {
+      serviceAccountAnnotations: { a: "b" },
+      podLabels: { c: "d" },
+      podAnnotations: { e: "f" },
+      smtp: { host: "smtp.example.com", from: "davit@example.com", secretName: "smtp", caSecretName: "smtp-ca" },
+    },
     gateway: {
       autoscaling: { enabled: true, minReplicas: 3, maxReplicas: 20 },
       podDisruptionBudget: { maxUnavailable: "25%" },

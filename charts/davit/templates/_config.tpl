@@ -24,6 +24,22 @@ controller:
   concurrency: {{ .Values.controller.concurrency | int64 }}
   claimHoldMs: {{ .Values.controller.claimHoldMs | int64 }}
   orphanRetentionMs: {{ .Values.controller.orphanRetentionMs | int64 }}
+  {{- with .Values.controller.smtp }}
+  {{- if .host }}
+  smtp:
+    host: {{ .host | quote }}
+    port: {{ .port | int64 }}
+    tls: {{ .tls }}
+    from: {{ required "controller.smtp.from is empty: name the sender's address" .from | quote }}
+    {{- if .secretName }}
+    userFile: /etc/davit/smtp/user
+    passwordFile: /etc/davit/smtp/password
+    {{- end }}
+    {{- if .caSecretName }}
+    caFile: /etc/davit/smtp-ca/ca.crt
+    {{- end }}
+  {{- end }}
+  {{- end }}
   service:
     name: {{ .Release.Name }}-controller
     port: {{ .Values.controller.service.port | int64 }}
