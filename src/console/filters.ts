@@ -9,7 +9,9 @@ const NOT_A_REASON = "must be a reason as listed: AttemptsExhausted, Status404; 
 const NOT_A_TYPE = "must be an event type of at most 128 characters; invoice.* for all of them";
 
 /** Destination of a filter or of one event. */
-export const destination = text(NOT_A_DESTINATION, 129);
+export const destination = z
+  .string({ error: NOT_A_DESTINATION })
+  .regex(/^~?[^\p{Cc}\p{Cs}]{1,128}$/u, { error: NOT_A_DESTINATION });
 /** Pattern of an event's type. */
 export const eventType = text(NOT_A_TYPE, 129);
 

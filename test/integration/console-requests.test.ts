@@ -91,7 +91,7 @@ describe("requests to the console", () => {
   it.each([
     ["no JSON", "{", "NotJson"],
     ["a list", "[]", "NotJson"],
-    ["no UTF-8", Buffer.from([0x7b, 0xff, 0x7d]), "NotJson"],
+    ["no UTF-8", Buffer.from('{"filter":{"eventType":"\xff"}}', "latin1"), "NotJson"],
   ])("are refused when their body is %s", async (_what, body, error) => {
     const answer = await call(custody.running, `${custody.base}/replays`, { method: "POST", body });
     expect([answer.status, answer.body.error]).toEqual([400, error]);
@@ -107,6 +107,15 @@ describe("requests to the console", () => {
       duplex: "half",
     });
     expect(response.status).toBe(413);
+  });
+
+  it("are refused before their body comes when they promise a large one", async () => {
+    const socket = connect(portOf(custody.running.console.server), "127.0.0.1");
+    const head = [`POST ${custody.base}/replays HTTP/1.1`, "Host: a", `Authorization: Bearer ${tokenFor("all")}`];
+    socket.write([...head, "Content-Length: 1000000000", "", ""].join("\r\n"));
+    const [answer] = (await once(socket, "data")) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 413 /);
+    socket.destroy();
   });
 
   it("are bounded in number: those of one caller, and no other's", async () => {
@@ -154,6 +163,49 @@ describe("requests to the console", () => {
     const [answer] = (await once(socket, "data")) as [Buffer];
     expect(answer.toString()).toContain("400 Bad Request");
     socket.destroy();
+  });
+});
+
+describe("input at its edges", () => {
+  const edges = {
+    limit: ["1", "500"],
+    from: ["1970-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z"],
+    to: ["1970-01-01T00:00:00Z", "9999-12-31T23:59:59.999+23:59"],
+    after: ["0", String(Number.MAX_SAFE_INTEGER)],
+    eventType: ["*", "**", "%d+[", "😀*", "x".repeat(129), "a|b:c\\"],
+    reason: ["*", "0*"],
+    destination: ["orders", `~${"%".repeat(128)}`, `~${"😀".repeat(128)}`, "~😀", "~a|b:c/d", "0"],
+  } as const;
+  const lists: Readonly<Record<string, readonly (keyof typeof edges)[]>> = {
+    "routes/payments/events": ["limit", "from", "to", "eventType", "destination"],
+    "routes/payments/sequence": ["limit", "after", "eventType", "destination"],
+    "dead-letters": ["limit", "from", "to", "eventType", "reason", "destination"],
+    "dead-letters/count": ["from", "to", "eventType", "reason", "destination"],
+  };
+
+  it.each(Object.keys(lists))("is answered by %s", async (path) => {
+    await custody.ended("dead", { eventType: "a" });
+    for (const name of lists[path] ?? []) {
+      for (const value of edges[name]) {
+        const query = new URLSearchParams({ [name]: value, ...(path.startsWith("dead") && { route: "payments" }) });
+        const { status } = await call(custody.running, `${custody.base}/${path}?${query.toString()}`);
+        expect([name, value, status]).toEqual([name, value, 200]);
+      }
+    }
+  });
+
+  it("is answered by what changes something", async () => {
+    await custody.accept({ eventType: "a" });
+    const filters = (["from", "to", "eventType", "destination"] as const).flatMap((name) =>
+      edges[name].map((value) => ({ route: "payments", [name]: value })),
+    );
+    for (const path of ["copies/cancel", "dead-letters/discard", "dead-letters/restore", "replays"]) {
+      for (const filter of filters) {
+        const { status } = await call(custody.running, `${custody.base}/${path}`, { method: "POST", body: { filter } });
+        expect([path, filter, status]).toEqual([path, filter, path === "replays" ? 201 : 200]);
+      }
+    }
+    expect((await call(custody.running, `${custody.base}/replays`)).body.items).toHaveLength(filters.length);
   });
 });
 
