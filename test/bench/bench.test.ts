@@ -2,6 +2,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { closedLoop, parseAnswer } from "./closed-loop.ts";
+import { bytesPerDestination } from "./fairness/memory.ts";
+import { commandsPerSecond, infoNumber } from "./fairness/meters.ts";
+import { idsOf, planDestinations, planPolicy } from "./fairness/plan.ts";
+import { madeAt, stampedBody } from "./fairness/queue.ts";
+import { fairnessSummary, fairnessTable } from "./fairness-report.ts";
 import { summary } from "./report.ts";
 import { BODY_BYTES } from "./settings.ts";
 import { benchBody, signedRequests } from "./signed-requests.ts";
@@ -73,4 +78,57 @@ test("one short round times every provider, both sides", () => {
     expect(davitNs.length).toBe(hmacNs.length);
     for (const ns of [...davitNs, ...hmacNs]) expect(ns).toBeGreaterThan(0);
   }
+});
+
+test("a body says when it was made, and has the stated size", () => {
+  const body = stampedBody(1_790_000_000_123.456_7);
+  expect([body.length, madeAt(body)]).toEqual([BODY_BYTES, 1_790_000_000_123.457]);
+  expect(JSON.parse(body.toString())).toMatchObject({ at: 1_790_000_000_123.457 });
+});
+
+test("commands are counted without the one that reads them", () => {
+  const info = "# Stats\r\ntotal_connections_received:7\r\ntotal_commands_processed:1042\r\n";
+  expect(infoNumber(info, "total_commands_processed")).toBe(1_042);
+  expect(() => infoNumber(info, "commands_processed")).toThrow("commands_processed");
+  expect(commandsPerSecond(1_042, 1_243, 4)).toBe(50);
+});
+
+test("memory of a destination is what 31 more of them cost, waiting or delivered", () => {
+  const one = { waiting: 2_000, delivered: 1_000 };
+  expect(bytesPerDestination({ one, most: { waiting: 2_000 + 31 * 300, delivered: 1_000 + 31 * 350 } })).toBe(350);
+  expect(bytesPerDestination({ one, most: { waiting: 2_000 + 31 * 370, delivered: 1_000 + 31 * 350 } })).toBe(370);
+});
+
+test("gated destinations are WebhookDestinations with rate, circuit and disableAfter, the others have no gate", () => {
+  const groups = [true, false].map((gated) => ({ name: "sink", count: 2, concurrency: 64, gated }));
+  const known = planDestinations(groups, "http://127.0.0.1:9/");
+  const [gated, plain] = groups.map((group) => idsOf(group).map((id) => known.get(id)?.policy.gate));
+  for (const gate of gated ?? []) {
+    expect(gate).toMatchObject({ rate: { requests: 1_000_000 }, circuit: {}, disableAfter: {} });
+  }
+  expect([gated?.length, plain]).toEqual([2, [undefined, undefined]]);
+  expect(
+    known.get(idsOf({ name: "sink", count: 1, concurrency: 1, gated: true })[0] ?? "")?.forRoute?.(planPolicy().route),
+  ).toBeDefined();
+});
+
+test("fairness compares each round with its own pair, takes the worse of held and disabled, and says what is missed", () => {
+  const result = {
+    others: { besideSlow: [30, 20, 90], alone: [20, 20, 30] },
+    parked: { held: 21.04, disabled: 50 },
+    gates: { on: [90, 70, 85], off: [100, 100, 100] },
+    digest: { many: [30, 50, 40], one: [100, 100, 100] },
+    memory: { one: { waiting: 2_000, delivered: 900 }, most: { waiting: 2_000 + 31 * 300, delivered: 900 + 31 * 401 } },
+  };
+  expect(fairnessSummary(result)).toEqual({
+    fairness: {
+      others_p99_ratio: 1.5,
+      parked_commands_per_s: 50,
+      gates_on_vs_off: 0.85,
+      digest_ratio: 0.4,
+      bytes_per_destination: 401,
+    },
+  });
+  const rows = fairnessTable(result).split("\n");
+  expect(rows.map((row) => /\b(met|MISSED)\b/.exec(row)?.[1])).toEqual(["met", "MISSED", "met", "met", "MISSED"]);
 });

@@ -171,6 +171,42 @@ describe("workers of one route beside shared ones", () => {
     expect(await admin.zcard(`${tagOf(scope)}:busy`)).toBe(0);
   });
 
+  test("whoever found more than a page of missing tickets goes on at once, and nobody else meanwhile", async () => {
+    const store = await gateway();
+    const inbox = store.inbox(scope);
+    const expected = Array.from({ length: 230 }, (_, at) => `${SHARED}/d${at}`);
+    const policy = routePolicy({ route: SHARED });
+    await Promise.all(
+      expected.map((destination) => inbox.claim(newEvent({ policy, destinations: [{ destination, limit: 1 }] }))),
+    );
+    const admin = redis.client();
+    // Their time has come.
+    await admin.zadd(`${tagOf(scope)}:busy`, ...expected.flatMap((destination) => [1, destination]));
+    const client = connect(redis.url, { enableOfflineQueue: true });
+    const tickets: string[] = [];
+    const strangers: string[] = [];
+    const janitorFor = (list: string[]) => {
+      const janitor = new Janitor(client, tagOf(scope), { policies: () => [] });
+      janitor.start(async ({ destination }) => void list.push(destination));
+      return janitor;
+    };
+    const janitor = janitorFor(tickets);
+    const pauses = [await janitor.pass()];
+    const other = janitorFor(strangers);
+    pauses.push(await janitor.pass());
+    await other.pass();
+    await janitor.pass();
+    janitor.stop();
+    other.stop();
+    client.disconnect();
+    expect(tickets.toSorted()).toEqual(expected.toSorted());
+    expect(strangers).toEqual([]);
+    expect(
+      pauses.every((pause) => pause < 1_000),
+      "a full page is followed by the next one",
+    ).toBe(true);
+  });
+
   test("a postponed ticket of a destination that has nothing ends for good", async () => {
     const store = await gateway();
     const outbox = store.outbox(scope, { policies: () => [] });
