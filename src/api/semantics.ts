@@ -1,4 +1,5 @@
 import { formatDuration, parseDuration } from "../lib/duration.ts";
+import { chosenDestinationIsSigned } from "./chosen-destination.ts";
 import { type Check, refuse, type Subject, warn } from "./check.ts";
 import type { WebhookRouteRetry } from "./generated/webhook-route.ts";
 import { WORKER_ENV } from "./names.ts";
@@ -14,6 +15,7 @@ const RESERVED_HEADERS =
 
 const CHECKS: readonly Check[] = [
   ...VERIFICATION_CHECKS,
+  chosenDestinationIsSigned,
   function headersAreFree({ route }) {
     const { headers = {}, forwardHeaders = [] } = route.spec.delivery ?? {};
     return [

@@ -78,6 +78,17 @@ describe("davit validate", () => {
     expect(stderr).toContain("WebhookDestination shop/acme-eu: spec.id: id is immutable");
   });
 
+  test("warns of a WebhookDestination that a route names and no manifest has", async () => {
+    const reference = join(VALID, "destination-ref.yaml");
+    const destination = join(VALID, "../webhook-destination/valid/minimal.yaml");
+    const alone = await run("-f", reference);
+    expect(alone.code).toBe(0);
+    expect(alone.stderr).toContain(
+      "WebhookRoute shop/destination-ref: warning: spec.destinations[0].destinationRef: no manifest here has a WebhookDestination acme-eu in namespace shop",
+    );
+    expect((await run("-f", reference, "-f", destination)).stderr).toBe("");
+  });
+
   test("refuses an id that two WebhookDestinations of a namespace want", async () => {
     const file = join(directory, "destinations.yaml");
     const manifest = (name: string, namespace: string) =>

@@ -40,6 +40,7 @@ export const command: Command = {
       ...placeConflicts(manifests.routes),
       ...idConflicts(manifests.destinations),
       ...keyWarnings(manifests),
+      ...referenceWarnings(manifests),
     ];
     for (const problem of problems) io.stderr.write(`${formatManifestProblem(problem)}\n`);
     if (values.effective) {
@@ -68,6 +69,23 @@ function keyWarnings({ routes, secrets }: Manifests): ManifestProblem[] {
         return { file, kind, namespace, name, problem };
       });
   });
+}
+
+/** WebhookDestinations that a route names and no manifest has. They may be in the cluster; else the route's events are answered 503. */
+function referenceWarnings({ routes, destinations }: Manifests): ManifestProblem[] {
+  const known = new Set(destinations.map(({ namespace, name }) => `${namespace}/${name}`));
+  return routes.flatMap(({ file, kind, namespace, name, spec }) =>
+    spec.destinations.flatMap(({ destinationRef }, index) => {
+      if (destinationRef === undefined || known.has(`${namespace}/${destinationRef.name}`)) return [];
+      const problem = {
+        path: `spec.destinations[${index}].destinationRef`,
+        message: `no manifest here has a WebhookDestination ${destinationRef.name} in namespace ${namespace}: without it the route's events are answered 503`,
+        source: "semantic",
+        severity: "warning",
+      } as const;
+      return [{ file, kind, namespace, name, problem }];
+    }),
+  );
 }
 
 function effectiveYaml({ namespace, name, spec }: RouteManifest): string {

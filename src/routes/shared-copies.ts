@@ -1,3 +1,4 @@
+import { unsignedIdHeader } from "../api/chosen-destination.ts";
 import type { ResolvedWebhookRouteSpec } from "../api/defaults.ts";
 import type { RouteEntry, SharedCopy } from "./entry.ts";
 
@@ -49,7 +50,12 @@ export function resolveShared(
   const { destinationSelector: selector } = spec;
   if (selector === undefined) return resolveRefs(spec, known, published);
   if (selector.idFrom !== undefined) {
-    return { part: { destinationIdFrom: selector.idFrom }, finding: { ok: true, message: "chosen by each event" } };
+    const header = unsignedIdHeader(spec);
+    const risk = header === undefined ? "" : `, by header ${header}, which the signature does not cover`;
+    return {
+      part: { destinationIdFrom: selector.idFrom },
+      finding: { ok: true, message: `chosen by each event${risk}` },
+    };
   }
   const wanted = Object.entries(selector.matchLabels);
   const matches = known.filter(({ labels }) => wanted.every(([key, value]) => labels[key] === value));

@@ -253,3 +253,54 @@ describe("serviceUrl", () => {
     expect(serviceUrl(service, overrides)).toBe("http://localhost:3000/in");
   });
 });
+
+describe("compileAll with WebhookDestinations", () => {
+  const destination = (name: string, spec = "{ url: https://acme.example.com/ }") => `
+apiVersion: davit.dev/v1alpha1
+kind: WebhookDestination
+metadata: { name: ${name}, namespace: shop, labels: { tier: gold } }
+spec: ${spec}
+`;
+  const to = (target: string) => route("a").replace(/ {2}destinations: .*/, `  ${target}`);
+  const NAMED = "destinations: [{ name: eu, destinationRef: { name: acme } }]";
+
+  it("gives a route the copies of the destination it names, and of those its selector matches", () => {
+    const named = compileTexts([
+      to(NAMED),
+      secret("one"),
+      destination("acme", "{ url: https://a.example/, id: Acme/1 }"),
+    ]);
+    expect(named.errors).toEqual([]);
+    expect(only(named).sharedCopies).toEqual([{ id: "~Acme%2F1", name: "acme", limit: 1, eventTypes: [] }]);
+    expect(named.changedDestinations).toEqual(["shop/acme"]);
+    const selector = to("destinationSelector: { matchLabels: { tier: gold } }");
+    const both = compileTexts([selector, secret("one"), destination("a"), destination("b")]);
+    expect(only(both).sharedCopies?.map(({ id }) => id)).toEqual(["~a", "~b"]);
+  });
+
+  it("warns of a destination that no manifest has, and takes no events that would never reach it", () => {
+    const { warnings, errors, entries } = compileTexts([to(NAMED), secret("one")]);
+    expect(errors).toEqual([]);
+    expect(warnings).toEqual([expect.stringContaining("shop/a: DestinationNotFound: no WebhookDestination acme")]);
+    expect([...entries.values()].map(({ suspend }) => suspend)).toEqual(["Ingest"]);
+  });
+
+  it("changes nothing when the manifests say the same, and tells what went", () => {
+    const texts = [to(NAMED), secret("one"), destination("acme")];
+    const first = compileTexts(texts);
+    const second = compileTexts(texts, first, NOW + HOUR);
+    expect([second.changed, second.changedDestinations, second.removedDestinations]).toEqual([[], [], []]);
+    const edited = compileTexts([to(NAMED), secret("one"), destination("acme", "{ url: https://b.example/ }")], second);
+    expect([edited.changed, edited.changedDestinations]).toEqual([[], ["shop/acme"]]);
+    const gone = compileTexts([to(NAMED), secret("one")], edited);
+    expect(gone.removedDestinations).toEqual(["shop/acme"]);
+    expect(only(gone), "its copies wait for it").toMatchObject({ suspend: "None", sharedCopies: [{ id: "~acme" }] });
+  });
+
+  it("leaves out destinations of another instance, and says so", () => {
+    const other = destination("acme", "{ url: https://a.example/, instance: blue }");
+    const { warnings, destinations } = compileTexts([route("b"), secret("one"), other]);
+    expect(warnings).toEqual(["shop/acme: is of instance blue, which this is not; left out"]);
+    expect(destinations.size).toBe(0);
+  });
+});
