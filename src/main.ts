@@ -14,6 +14,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<{ readonly command: Command }>
   ["events", () => import("./cli/events.ts")],
   ["deadletters", () => import("./cli/deadletters.ts")],
   ["replay", () => import("./cli/replay.ts")],
+  ["destinations", () => import("./cli/destinations.ts")],
   ["discard", () => import("./cli/discard.ts")],
   ["cancel", () => import("./cli/cancel.ts")],
   ["handshakes", () => import("./cli/handshakes.ts")],

@@ -2,6 +2,7 @@ import { idOfDestination } from "../api/names.ts";
 import type { Operations } from "../custody/operations.ts";
 import type { Ledger } from "../custody/port.ts";
 import type { Shelves } from "../custody/shelves.ts";
+import type { Statistics } from "../custody/statistics.ts";
 import { RedisStore } from "../custody/redis/store.ts";
 import { CommandError, UsageError } from "./command.ts";
 import { type DevDestinationName, type DevRoute, readDevState } from "./dev/state.ts";
@@ -39,6 +40,7 @@ export interface CustodyAccess {
   ledger(namespace: string): Ledger;
   operations(namespace: string): Operations;
   shelves(namespace: string): Shelves;
+  statistics(namespace: string): Statistics;
   /** `namespace/name` of a route key, or the key itself. */
   routeName(route: string): string;
   /** `route/destination` in names, or the id itself; of a WebhookDestination `~` and its id, and its name if that is another. */
@@ -67,6 +69,7 @@ export async function openCustody(values: AccessValues): Promise<CustodyAccess> 
     ledger: (namespace) => store.ledger({ instance: target.instance, namespace }),
     operations: (namespace) => store.operations({ instance: target.instance, namespace }),
     shelves: (namespace) => store.shelves({ instance: target.instance, namespace }),
+    statistics: (namespace) => store.statistics({ instance: target.instance, namespace }),
     routeName,
     destinationName: (destination) => {
       if (destination.startsWith("~")) return sharedName(destination, target.destinations);

@@ -403,6 +403,7 @@ describe("what holders see of each other", () => {
     const shared = [await accept("first", ["anna", "bob"]), await accept("first", ["anna", "bob"])];
     const bobs = [await accept("first", ["bob"]), await accept("secret", ["bob"]), ...shared];
     await dead("bob", bobs);
+    expect((await as("anna", "/v1/deliveries?state=dead")).body, "states of others' copies").toEqual({ items: [] });
     const nowhere = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
     for (const [method, rest] of [
       ["GET", ""],
