@@ -12,7 +12,7 @@ import { startRedis } from "../support/redis.ts";
 import { ROUTES } from "../support/shared/settings.ts";
 
 const ID = "~fast-0";
-const RATE = 1_000;
+const RATE = 500;
 const DEAD = 10_000;
 /** Dead letters from before and after the time that is replayed, each. */
 const OUTSIDE = 50;
