@@ -112,6 +112,8 @@ export interface GateView {
 export interface Gates {
   /** A destination that the store has never seen is `Closed`. */
   gate(destination: string): Promise<GateView>;
+  /** Those of many destinations, in their order and without `config`. At most 500 a call: it is one script. */
+  gates(destinations: readonly string[]): Promise<readonly GateView[]>;
   /**
    * Closes the gate whatever its state, resets the counts and wakes the destination; it comes back 1, 2, 4 … copies at a time. Attempts that still run change
    * nothing any more. @returns `undefined` when it was closed already (the counts are reset all the same)

@@ -54,7 +54,7 @@ export class Life {
     const events = this.#events;
     const isLeader = () => this.#elector.isLeader();
     this.#redis = new RedisSide({ config, metrics, logger, client: fenced, events, isLeader });
-    const { custody, users } = this.#redis;
+    const { custody, gates, users } = this.#redis;
     this.#controllers = new WebhookRouteControllers({
       config,
       client: fenced,
@@ -64,6 +64,7 @@ export class Life {
       logger,
       observations: custody,
       shelves: custody,
+      gates,
       redisAccess: users,
     });
     this.#manager = new Manager({ logger, elector: this.#elector });

@@ -9,7 +9,10 @@ import type { Metrics } from "../../observability/metrics.ts";
 import type { Manager } from "../../runtime/manager.ts";
 import { openStore } from "../edge.ts";
 import { Custody } from "./custody.ts";
+import { DestinationCustody } from "./destination-custody.ts";
+import { DestinationNotices } from "./destination-notices.ts";
 import { keepGatewayAccess } from "./gateway-access.ts";
+import { noticeTargets } from "./notice-targets.ts";
 import { ProvisionedUsers } from "./redis-users.ts";
 
 export interface RedisSideOptions {
@@ -25,6 +28,7 @@ export interface RedisSideOptions {
 /** Everything of the controller that talks to Redis: custody, and the users when they are `Provisioned`. */
 export class RedisSide {
   readonly custody: Custody;
+  readonly gates: DestinationCustody;
   readonly users: ProvisionedUsers | undefined;
   readonly #options: RedisSideOptions;
   readonly #store: RedisStore;
@@ -39,15 +43,20 @@ export class RedisSide {
     this.#options = options;
     this.#store = store;
     this.custody = new Custody({ ...options, store });
+    this.gates = new DestinationCustody({ config, store, isLeader });
     this.users =
       users === "Provisioned" ? new ProvisionedUsers({ url, instance, logger, isLeader, orphans }) : undefined;
   }
 
   /** Adds what the leader does to a manager that does not run yet. */
   register(manager: Manager, operator: Operator): void {
-    const { custody, users } = this;
+    const { custody, gates, users } = this;
     custody.follow(operator);
+    gates.follow(operator);
     manager.whileLeading((signal) => custody.lead(signal));
+    manager.whileLeading((signal) => gates.lead(signal));
+    const notices = new DestinationNotices({ ...this.#options, store: this.#store, targets: noticeTargets(operator) });
+    manager.whileLeading((signal) => notices.lead(signal));
     if (users === undefined) return;
     manager.whileLeading((signal) => users.lead(signal, (namespace) => operator.enqueue.access(namespace)));
     const { config, client, logger } = this.#options;

@@ -122,7 +122,8 @@ function suspendedFinding({ suspended }: DestinationStatusInput): Finding {
 
 type GateStatus = Pick<WebhookDestinationStatus, "circuit" | "disabled">;
 
-function gateStatus(gate: GateReport): GateStatus {
+/** What a status says of a gate. */
+export function gateStatus(gate: GateReport): GateStatus {
   const { disabled } = gate;
   return {
     circuit: circuitOf(gate),

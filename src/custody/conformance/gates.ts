@@ -266,6 +266,11 @@ function disablingConformance(open: Open): void {
     expect([shut.copies.length, shut.reopenMs?.size]).toEqual([0, 0]);
     expect((await store.ledger.stats([DESTINATION])).get(DESTINATION)).toMatchObject({ waiting: 6, gate: "Disabled" });
     expect(await store.ledger.hold(DESTINATION, Date.now())).toBeUndefined();
+    const [never, disabled] = await store.ledger.gates(["~never", DESTINATION]);
+    expect(never?.state).toBe("Closed");
+    const { config: _, ...view } = await store.ledger.gate(DESTINATION);
+    expect(disabled).toEqual(view);
+    expect(await store.ledger.gates([])).toEqual([]);
   });
 
   withStore("when enabled, starts anew with one copy, and old attempts change nothing", async (store) => {

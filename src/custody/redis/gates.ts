@@ -25,6 +25,12 @@ export class RedisGates implements Gates {
     return parseGate(state ?? "", config ?? "", seq ?? "");
   }
 
+  async gates(destinations: readonly string[]): Promise<readonly GateView[]> {
+    if (destinations.length === 0) return [];
+    const states = await this.#redis.gates(this.#prefix, ...destinations);
+    return states.map((state) => parseGate(state));
+  }
+
   async enable(destination: string): Promise<GateTransition | undefined> {
     return parseTransition(destination, await this.#redis.enable(this.#prefix, destination));
   }

@@ -117,6 +117,10 @@ export class RedisLedger implements Ledger {
     );
   }
 
+  gates(destinations: readonly string[]): Promise<readonly GateView[]> {
+    return this.#ask(() => this.#gates.gates(destinations));
+  }
+
   gate(destination: string): Promise<GateView> {
     return this.#ask(() => this.#gates.gate(destination));
   }

@@ -3,7 +3,7 @@ import type { Redis } from "ioredis";
 import type { StatisticsReply } from "./statistics.ts";
 import { OPERATION_SCRIPTS, type OperationReplies } from "./operation-scripts.ts";
 
-const NAMES = ["claim", "replay", "stats", "statistics", "destinations"] as const;
+const NAMES = ["claim", "replay", "stats", "statistics", "destinations", "gates"] as const;
 /** Scripts that need `lua/notices.lua` too: the command's name and the file's. */
 const NOTICE_SCRIPTS = {
   takeNotices: "take-notices",
@@ -35,6 +35,7 @@ export interface ScriptCommands extends OperationCommands {
   stats: Run<(string | number)[]>;
   statistics: Run<StatisticsReply>;
   destinations: Run<string[]>;
+  gates: Run<string[]>;
   shelve: Run<[shelved: number, active: number, more: number]>;
   unshelve: Run<[unshelved: number, more: number, passed: number]>;
   purge: Run<

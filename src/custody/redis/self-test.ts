@@ -61,6 +61,7 @@ export async function selfTest(redis: CustodyClient, url: RedisUrl, tag: string)
     await outbox.done({ destination: DESTINATION, generation: 0, slot: 0 }, DESTINATION_POLICY);
     await ledger.hold(DESTINATION, 0);
     await ledger.enable(DESTINATION);
+    await ledger.gates([DESTINATION]);
     await readNotices(new RedisNotices(redis, scratch));
     await janitor.pass();
     await ledger.stats([DESTINATION]);
