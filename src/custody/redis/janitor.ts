@@ -96,10 +96,12 @@ export class Janitor {
 
   /** All at once: each waits for the same connection only. */
   async #write(tickets: readonly string[]): Promise<void> {
-    const written: (Promise<void> | undefined)[] = [];
+    const onTicket = this.#onTicket;
+    if (onTicket === undefined) return;
+    const written: Promise<void>[] = [];
     for (let i = 0; i + TICKET_VALUES <= tickets.length; i += TICKET_VALUES) {
       const [destination = "", generation, servedBy] = tickets.slice(i);
-      written.push(this.#onTicket?.({ destination, generation: Number(generation), servedBy: servedBy || undefined }));
+      written.push(onTicket({ destination, generation: Number(generation), servedBy: servedBy || undefined }));
     }
     await Promise.all(written);
   }
