@@ -2,7 +2,6 @@ import { isRecord } from "../lib/record.ts";
 import { crdSchema } from "./crd.ts";
 import { type ResolvedWebhookDestinationSpec, resolveDestinationSpec } from "./destination-defaults.ts";
 import type { WebhookDestination } from "./generated/webhook-destination.ts";
-import { checkImplemented, DESTINATION_GAPS } from "./not-implemented.ts";
 import { hasErrors, type Problem } from "./problem.ts";
 import { withoutNulls } from "./schema-defaults.ts";
 import { headerProblems, scheduleProblems } from "./semantics.ts";
@@ -26,7 +25,7 @@ export function validateDestination(
   const structural = checkStructure(object, previous, "WebhookDestination");
   if (!isDestination(object, structural)) return { problems: structural };
   const spec = resolveDestinationSpec(object.spec, object.metadata.name);
-  const problems = [...checkImplemented(object, DESTINATION_GAPS), ...checkSemantics(object, spec)];
+  const problems = checkSemantics(object, spec);
   return hasErrors(problems) ? { problems } : { problems, destination: object, spec };
 }
 

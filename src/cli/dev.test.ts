@@ -44,6 +44,12 @@ describe("devOptions", () => {
     expect(given).toMatchObject({ port: 81, adminPort: 82, apiPort: 83, consolePort: 84, dataDir: "d" });
   });
 
+  it("serves holders of destinations' tokens only when told where", () => {
+    expect(devOptions(FILE).destinationPort).toBeUndefined();
+    expect(devOptions([...FILE, "--destination-port", "0"]).destinationPort).toBe(0);
+    expect(() => devOptions([...FILE, "--destination-port", "x"])).toThrow("--destination-port");
+  });
+
   it("holds places as long as a cluster, or as told", () => {
     expect(devOptions(FILE)).toMatchObject({ claimHoldMs: 86_400_000 });
     expect(devOptions([...FILE, "--claim-hold", "0s"])).toMatchObject({ claimHoldMs: 0 });

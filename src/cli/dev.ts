@@ -13,6 +13,7 @@ Runs gateway, workers and a Redis of its own over WebhookRoutes and Secrets in f
   --port PORT            of the gateway; default 8080 (0: any free one)
   --admin-port PORT      of /metrics, /livez and /readyz; default 9090
   --api-port PORT        where events are published, with the token in dev.json of the data directory; default 8081
+  --destination-port PORT  of the API for whoever has a token of a WebhookDestination (spec.access); default none
   --console-port PORT    of the operations API, with another token in dev.json; default 8082
   --service NS/NAME=URL  where a serviceRef really is; default http://127.0.0.1:<its port>; may be repeated
   --claim-hold DURATION  how long the host and path of a route that went are held for its namespace, as in a cluster; default 24h
@@ -32,6 +33,7 @@ const OPTIONS = {
   "admin-port": { type: "string" },
   "api-port": { type: "string" },
   "console-port": { type: "string" },
+  "destination-port": { type: "string" },
   service: { type: "string", multiple: true },
   "claim-hold": { type: "string" },
   "data-dir": { type: "string" },
@@ -76,6 +78,7 @@ export function devOptions(argv: string[]): DevOptions {
     adminPort: wholeNumber("--admin-port", values["admin-port"] ?? usual.adminPort, PORTS),
     apiPort: wholeNumber("--api-port", values["api-port"] ?? usual.apiPort, PORTS),
     consolePort: wholeNumber("--console-port", values["console-port"] ?? usual.consolePort, PORTS),
+    destinationPort: optionalPort("--destination-port", values["destination-port"]),
     services: new Map((values.service ?? []).map(parseService)),
     claimHoldMs: claimHold(values["claim-hold"]),
     dataDir: values["data-dir"] ?? usual.dataDir,
@@ -85,6 +88,10 @@ export function devOptions(argv: string[]): DevOptions {
     json: values.json,
     jsonLogs: isJson(values["log-format"]),
   };
+}
+
+function optionalPort(flag: string, text: string | undefined): number | undefined {
+  return text === undefined ? undefined : wholeNumber(flag, text, PORTS);
 }
 
 function claimHold(text: string | undefined): number {

@@ -1,4 +1,5 @@
 import type { Server } from "node:http";
+import { createDestinationListener } from "../../console/destination-listener.ts";
 import { type Console, createConsole } from "../../console/server.ts";
 import type { Ledger } from "../../custody/port.ts";
 import type { RedisStore } from "../../custody/redis/store.ts";
@@ -35,6 +36,8 @@ export interface ChainOptions {
   readonly consolePort: number;
   /** Whoever has it may do all that the operations API offers. */
   readonly consoleToken: Secret;
+  /** Of the listener for holders of tokens of WebhookDestinations. `undefined`: none. */
+  readonly destinationPort?: number | undefined;
   readonly logger: Logger;
 }
 
@@ -56,6 +59,7 @@ export class Chain {
   readonly #store: RedisStore;
   readonly #edge: Edge;
   readonly #console: Console;
+  readonly #holders: Console | undefined;
   readonly #admin: Server;
   readonly #guard = new EgressGuard({ allow: LOOPBACK });
   readonly #sender = new HttpSender({ guard: this.#guard });
@@ -79,13 +83,9 @@ export class Chain {
       egress: this.#guard,
       access: new TokenAccess(options.apiToken, "davit-dev"),
     });
-    this.#console = createConsole({
-      access: new TokenAccess(options.consoleToken, "davit-dev"),
-      directory: this.directory,
-      custody: consoleCustody(this.#store, instance),
-      logger,
-      metrics,
-    });
+    const around = { directory: this.directory, custody: consoleCustody(this.#store, instance), logger, metrics };
+    this.#console = createConsole({ ...around, access: new TokenAccess(options.consoleToken, "davit-dev") });
+    this.#holders = options.destinationPort === undefined ? undefined : createDestinationListener(around);
     this.#admin = createAdminServer(metrics.registry, () => this.#edge.gateway.readiness());
   }
 
@@ -98,6 +98,11 @@ export class Chain {
       api: api === undefined ? "" : urlOf(api.server),
       console: urlOf(this.#console.server),
     };
+  }
+
+  /** Base URL of the listener for holders; `undefined` when there is none. */
+  get destinationUrl(): string | undefined {
+    return this.#holders && urlOf(this.#holders.server);
   }
 
   /**
@@ -115,6 +120,8 @@ export class Chain {
     // On loopback, as all of them: its token is as good as the right to publish into every route.
     if (this.#edge.api) await listen(this.#edge.api.server, onLoopback(this.#options.apiPort, "--api-port"));
     await listen(this.#console.server, onLoopback(this.#options.consolePort, "--console-port"));
+    const { destinationPort = 0 } = this.#options;
+    if (this.#holders) await listen(this.#holders.server, onLoopback(destinationPort, "--destination-port"));
     await listen(this.#edge.gateway.server, onLoopback(this.#options.port, "--port"));
     this.#edge.start();
     this.#gauges = setInterval(() => this.#showOverlaps(), GAUGES_MS);
@@ -158,7 +165,11 @@ export class Chain {
    * @param lost aborted when the store is gone for good: then no worker can settle what it has, and none is waited for
    */
   async stop(lost?: AbortSignal): Promise<void> {
-    await Promise.all([this.#edge.stop(GATEWAY_GRACE_MS), this.#console.close(GATEWAY_GRACE_MS)]);
+    await Promise.all([
+      this.#edge.stop(GATEWAY_GRACE_MS),
+      this.#console.close(GATEWAY_GRACE_MS),
+      this.#holders?.close(GATEWAY_GRACE_MS),
+    ]);
     clearInterval(this.#gauges);
     this.#stopping.abort();
     const workers = [...this.#workers.values()].map((worker) => worker.stop());

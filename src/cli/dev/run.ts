@@ -27,6 +27,8 @@ export interface DevOptions {
   readonly adminPort: number;
   readonly apiPort: number;
   readonly consolePort: number;
+  /** `undefined`: no listener for holders of tokens of WebhookDestinations. */
+  readonly destinationPort: number | undefined;
   readonly services: ServiceOverrides;
   /** How long the place of a route that went is held for its namespace, ms. */
   readonly claimHoldMs: number;
@@ -146,6 +148,7 @@ async function start(options: DevOptions, surroundings: Surroundings): Promise<R
     ...urls,
     api: { url: api, token: tokens.api },
     console: { url: operations, token: tokens.console },
+    ...(chain.destinationUrl !== undefined && { destinationApi: { url: chain.destinationUrl } }),
     ...(options.redisUrl !== undefined && { redis: { url: redisUrl } }),
   });
   const entries = served([...first.entries.values()]);

@@ -37,6 +37,8 @@ export interface DevState {
   readonly api?: { readonly url: string; readonly token: string };
   /** The operations API, and the token for it; another new one. */
   readonly console?: { readonly url: string; readonly token: string };
+  /** The API of one destination, for whoever has a token of it. */
+  readonly destinationApi?: { readonly url: string };
   readonly routes: readonly DevRoute[];
   readonly destinations?: readonly DevDestinationName[];
   /** Routes that do not get the place they want. */
