@@ -83,6 +83,21 @@ describe("operations on Redis", () => {
   }
   const replayed = async (id: string) => (await operations().replay(id))?.replayed ?? 0;
 
+  test("lists fetch no bodies", async () => {
+    const client = connect(redis.url);
+    cleanups.push(() => client.disconnect());
+    const sent = async () => Number(/total_net_output_bytes:(\d+)/.exec(await client.info("stats"))?.[1]);
+    const body = Buffer.alloc(200_000, "x");
+    await Promise.all(Array.from({ length: 5 }, () => store.inbox(scope).claim(newEvent({ body }))));
+    const before = await sent();
+    const { items } = await operations().events({ route: ROUTE, limit: 10 });
+    const page = await operations().eventsAfter({ route: ROUTE, limit: 10 });
+    expect([...items, ...page.items].map(({ bodyBytes }) => bodyBytes)).toEqual(
+      Array.from({ length: 10 }, () => 200_000),
+    );
+    expect((await sent()) - before).toBeLessThan(200_000);
+  });
+
   test("a replay survives kill -9 of whoever advances it, and makes no second live copy", async () => {
     const ids = await dead(900);
     const { replay } = await operations().startReplay({ filter: { route: ROUTE }, rate: 600 });

@@ -5,6 +5,7 @@ export const OPERATION_SCRIPTS = {
   walkDead: "walk-dead",
   walkLog: "walk-log",
   actOn: "act-on",
+  readRecord: "read-record",
   startReplay: "start-replay",
   steerReplay: "steer-replay",
   advanceReplays: "advance-replays",
@@ -14,6 +15,8 @@ export const OPERATION_SCRIPTS = {
 export interface OperationReplies {
   walkDead: WalkDeadReply;
   walkLog: WalkLogReply;
+  /** With Buffers, as `turnBuffer`. */
+  readRecordBuffer: [bodyBytes: number, ...fields: Buffer[]];
   actOn: [copies: number, active: number];
   startReplay: number;
   steerReplay: number;

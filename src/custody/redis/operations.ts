@@ -30,6 +30,8 @@ const ACT_PAGE = 200;
 /** Scripts of one call. */
 const PAGES = 25;
 
+const EMPTY = Buffer.alloc(0);
+
 /** The operations of a namespace on Redis. */
 export class RedisOperations implements Operations {
   readonly #redis: CustodyClient;
@@ -129,12 +131,19 @@ export class RedisOperations implements Operations {
   }
 
   async #sequenced(id: string, bodies: boolean): Promise<SequencedEvent | undefined> {
+    if (!bodies) return this.#withoutBody(id);
     const fields = await ask(() => this.#redis.hgetallBuffer(`${this.#prefix}e:${id}`));
     if (fields["m"] === undefined) return undefined;
     const view = eventView(id, fields);
-    if (!bodies) return view;
     const { headers } = parseMeta(fields["m"].toString());
     return { ...view, headers, ...(view.bodyBytes > 0 && fields["b"] !== undefined && { body: fields["b"] }) };
+  }
+
+  async #withoutBody(id: string): Promise<SequencedEvent | undefined> {
+    const [bodyBytes, ...pairs] = await ask(() => this.#redis.readRecordBuffer(this.#prefix, id));
+    const fields: Record<string, Buffer> = {};
+    for (let i = 0; i + 1 < pairs.length; i += 2) fields[String(pairs[i])] = pairs[i + 1] ?? EMPTY;
+    return fields["m"] === undefined ? undefined : { ...eventView(id, fields), bodyBytes };
   }
 
   async #actOnDead(action: "discard" | "restore", selection: Selection<DeadLetterFilter>): Promise<Acted> {
