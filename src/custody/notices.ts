@@ -45,6 +45,6 @@ export interface Notices {
   take(reader: NoticeReader, limit: number, holdMs: number): Promise<readonly TakenNotice[]>;
   /** Told, or given up: not given out again. */
   settle(reader: NoticeReader, ids: readonly string[]): Promise<void>;
-  /** Give it out again after `delayMs`, whoever holds it. */
+  /** Give it out again after `delayMs`, whoever holds it; no later one of its destination is given out before that. */
   postpone(reader: NoticeReader, id: string, delayMs: number): Promise<void>;
 }

@@ -89,7 +89,7 @@ describe("what is kept of notices", () => {
         taken.map(({ notice }) => notice.id),
       );
     }
-    const left = ["notices", "notices:webhook", "notices:email", "notice-tries"].map(key);
+    const left = ["notices", "notices:webhook", "notices:email", "notice-tries", "notice-wait"].map(key);
     expect(await client.exists(...left)).toBe(0);
   });
 

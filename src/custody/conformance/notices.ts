@@ -202,8 +202,29 @@ function readersConformance(open: Open): void {
     expect(await store.notices.take("webhook", 10, 0)).toEqual([]);
   });
 
-  withStore("postpones a notice, whoever holds it, and none that is settled", async (store) => {
+  withStore("gives no later notice of a destination out while an earlier one is postponed", async (store) => {
     await listens(store, "webhook");
+    const [destination, other] = [await start(store), await start(store, QUIET, `${DESTINATION}-2`)];
+    await destination.attempts([gone]);
+    const [first] = await store.notices.take("webhook", 10, HOLD_MS);
+    await store.notices.postpone("webhook", first?.notice.id ?? "", 300);
+    await store.ledger.enable(DESTINATION);
+    await other.attempts([gone]);
+    const others = await store.notices.take("webhook", 10, HOLD_MS);
+    expect(others.map(({ notice }) => notice.destination)).toEqual([`${DESTINATION}-2`]);
+    await sleep(350);
+    const both = await store.notices.take("webhook", 10, HOLD_MS);
+    expect(kinds(both)).toEqual(["Disabled", "Recovered"]);
+    await store.notices.settle(
+      "webhook",
+      both.map(({ notice }) => notice.id),
+    );
+    await destination.attempts([gone]);
+    expect(kinds(await store.notices.take("webhook", 10, HOLD_MS)), "nothing waits any more").toEqual(["Disabled"]);
+  });
+
+  withStore("postpones a notice, whoever holds it, and none that is settled", async (store) => {
+    await listens(store, "webhook", "email");
     const destination = await start(store);
     await destination.attempts([gone]);
     const [first] = await store.notices.take("webhook", 10, HOLD_MS);

@@ -134,6 +134,7 @@ function scratchKeys(scratch: string, id: string): string[] {
     "notices:events",
     "notice-readers",
     "notice-tries",
+    "notice-wait",
     "destinations",
     `replay:${replayId(REPLAY_KEY)}`,
     `e:${id}`,

@@ -2,6 +2,8 @@
 local reader, settled = ARGV[1], 0
 for i = 2, #ARGV do
   local id = ARGV[i]
+  local d = destination_of(id)
+  if d then call('HDEL', P .. 'notice-wait', reader .. ' ' .. d) end
   settled = settled + call('ZREM', P .. 'notices:' .. reader, id)
   call('HDEL', P .. 'notice-tries', reader .. ' ' .. id)
   local wanted = false
