@@ -57,6 +57,7 @@ export class Attempts {
   #startShared(running: Running, forRoute: NonNullable<WorkerDestination["forRoute"]>): void {
     const judgement = judgeShared(forRoute, running.copy, this.#options.clock.now());
     if (judgement.type === "send") return this.#send(running, judgement.destination);
+    if (judgement.type === "gone") return this.#withoutDestination(running);
     if (judgement.type === "park") return this.#unsent(running, "parked");
     const { copy } = running;
     const record = { attempt: copy.attempt, at: copy.now, action: "expired" } as const;

@@ -127,7 +127,7 @@ describe("a copy of a WebhookDestination", () => {
   });
 
   test("waits while its route is not known here, is suspended, or cannot sign", () => {
-    expect(judge({ route: "gone" })).toBe("park");
+    expect(judge({ route: "gone" })).toBe("gone");
     expect(judge({}, { suspend: "Delivery" })).toBe("park");
     expect(judge({}, { suspend: "Ingest" })).toBe("send");
     const signing = { scheme: "StandardWebhooks", header: "webhook-signature", keys: [] } as const;

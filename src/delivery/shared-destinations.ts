@@ -97,22 +97,24 @@ function gateOf({ seq = 0, rateLimit, disableAfter }: DestinationEntry): GateCon
 /** What is to be done with a copy of a WebhookDestination that is in the config. */
 export type SharedJudgement =
   | { readonly type: "send"; readonly destination: WorkerDestination }
-  /** Its route is not known here, is suspended by a config that is newer than the turn, or cannot sign: left alone for a while. */
+  /** Its route is not known here, or has it no more: see {@link deathOfMissing}. */
+  | { readonly type: "gone" }
+  /** Its route is suspended by a config that is newer than the turn, or cannot sign: left alone for a while. */
   | { readonly type: "park" }
   | { readonly type: "expired"; readonly destination: WorkerDestination };
 
 /** @param now Unix ms of this process, for keys that end */
 export function judgeShared(forRoute: ForRoute, copy: TakenCopy, now: number): SharedJudgement {
   const destination = forRoute(copy.route);
-  if (destination === undefined) return { type: "park" };
+  if (destination === undefined) return { type: "gone" };
   if (copy.now - bornAt(copy) >= destination.policy.maxAgeMs) return { type: "expired", destination };
   if (destination.suspended || now > destination.signableUntil) return { type: "park" };
   return { type: "send", destination };
 }
 
 /**
- * Why a copy of a WebhookDestination that is not in the config is dead, if it is: its config must be as new as the event, and the id missing for
- * {@link MISSING_MS}, for routes and destinations reach a worker in parts.
+ * Why a copy of a WebhookDestination that is not in the config, or that its route has no more, is dead, if it is: its config must be as new as the event, and the
+ * id missing for {@link MISSING_MS}, for routes and destinations reach a worker in parts.
  *
  * @param isLive whether the config is being watched: one that is merely remembered proves nothing
  */

@@ -246,6 +246,27 @@ describe("routes that deliver to WebhookDestinations", () => {
     expect(new Set(late.got.map(({ headers }) => headers["webhook-id"]))).toEqual(new Set([young.id, old.id]));
   });
 
+  test("copies of a destination that their route has no more are dead letters, and others go on", async () => {
+    const shared = await receiver();
+    const known = [{ name: "a", id: "~a", labels: { tier: "gold" } }];
+    const named = { destinations: [{ name: "eu", destinationRef: { name: "a" } }] };
+    const entry = entryFor(destination("a", shared.url), 1);
+    const losing = route("losing", named, known);
+    const keeping = route("keeping", named, known);
+    await start([losing, keeping], [{ ...entry, suspended: true }]);
+    const [young, old] = [await send("losing", { n: 1 }), await send("losing", { n: 2 })];
+    await send("keeping", { n: 3 });
+    await agedBy(old.id, 61_000);
+    const { sharedCopies: _, ...without } = losing;
+    worker.update(configured([{ ...without, seq: 6 }, keeping], [{ ...entry, seq: 2 }]));
+    const copyOf = async ({ id }: { readonly id: string }) => (await gateway.ledger.event(id))?.copies[0];
+    expect(await until(async () => (await copyOf(old))?.state === "dead")).toBe(true);
+    expect((await copyOf(old))?.attempts.at(-1)).toMatchObject({ reason: "DestinationRemoved" });
+    expect(await until(() => shared.got.length === 1)).toBe(true);
+    expect(shared.got[0]?.body).toBe('{"n":3}');
+    expect((await copyOf(young))?.state).toBe("delayed");
+  });
+
   test("a suspended route's copies wait on its shelf while others share the destination, and go when it goes on", async () => {
     const shared = await receiver();
     const known = [{ name: "a", id: "~a", labels: { tier: "gold" } }];
