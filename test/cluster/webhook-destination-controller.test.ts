@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { RedisStore } from "../../src/custody/redis/store.ts";
 import { sharedCluster } from "../support/cluster.ts";
 import { becomes } from "../support/operator/polling.ts";
 import { ControllerRelease } from "../support/roles/controller-release.ts";
@@ -24,6 +25,9 @@ async function namespaceWithWorkers(): Promise<string> {
   await release.route(namespace, "orders");
   return namespace;
 }
+
+/** State, end, generation, failures since when, row, trips, ramp, time of the change, reason: see `lua/gate.lua`. */
+const DISABLED = "D 0 1 1 1700000000000 0 0 0 1700000000000 Gone";
 
 const ready = (namespace: string, name: string) =>
   becomes(() => release.destinationCondition(namespace, name), "True/Reconciled");
@@ -92,6 +96,66 @@ describe("a WebhookDestination", () => {
     expect(after?.seq).toBeGreaterThan(before?.seq ?? Number.POSITIVE_INFINITY);
     expect(after?.digest).not.toBe(before?.digest);
     expect(JSON.stringify(after)).not.toMatch(/one|two/);
+  });
+});
+
+describe("a route", () => {
+  test("that names a WebhookDestination takes no event until there is one, and then sends it copies", async () => {
+    const shop = await cluster.namespace("shop");
+    const destinations = [{ name: "theirs", destinationRef: { name: "acme" } }];
+    await release.route(shop, "orders", { destinations, worker: { dedicated: {} } });
+    const condition = () => release.condition(shop, "orders", "DestinationsResolved");
+    await becomes(condition, "False/DestinationNotFound");
+    await becomes(async () => (await release.entry(shop, "orders"))?.suspend, "Ingest");
+    await release.destination(shop, "acme", { id: "customer 1", concurrency: 3 });
+    await becomes(condition, "True/Reconciled");
+    const entry = await release.entry(shop, "orders");
+    expect(entry).toMatchObject({ suspend: "None", destinations: [] });
+    expect(entry?.sharedCopies).toEqual([{ id: "~customer%201", name: "acme", limit: 3, eventTypes: [] }]);
+    // Whoever its own workers are, the namespace's shared ones drain the destination, and know the route.
+    await becomes(() => told(shop), ["~customer%201"]);
+    await becomes(async () => (await release.workersRoutes(shop)).map(({ name }) => name), ["orders"]);
+  });
+
+  test("that selects WebhookDestinations follows their labels, and those of no other route are looked at", async () => {
+    const shop = await cluster.namespace("shop");
+    await release.destination(shop, "a", {}, { team: "payments" });
+    await release.destination(shop, "b", {}, { team: "support" });
+    await Promise.all([ready(shop, "a"), ready(shop, "b")]);
+    const destinationSelector = { matchLabels: { team: "payments" } };
+    await release.route(shop, "orders", { destinations: undefined as never, destinationSelector });
+    const copies = async () => (await release.entry(shop, "orders"))?.sharedCopies?.map(({ id }) => id);
+    await becomes(copies, ["~a"]);
+    await release.patchDestination(shop, "b", { metadata: { labels: { team: "payments" } } });
+    await becomes(copies, ["~a", "~b"]);
+    await release.deleteDestination(shop, "a");
+    await becomes(copies, ["~b"]);
+  });
+});
+
+describe("a gate", () => {
+  test("that is disabled shows with its reason, and is enabled by the annotation, once", async () => {
+    const shop = await cluster.namespace("shop");
+    await release.destination(shop, "acme");
+    await ready(shop, "acme");
+    const store = new RedisStore({ url: release.redis.url });
+    const gates = store.ledger({ instance: release.instance, namespace: shop });
+    try {
+      await store.start();
+      await release.redis.client().hset(`davit:${release.instance}:{${shop}}:gate:~acme`, "st", DISABLED);
+      expect((await gates.gate("~acme")).state).toBe("Disabled");
+      await becomes(() => release.destinationCondition(shop, "acme", "Disabled"), "True/Gone");
+      expect(await release.destinationStatus(shop, "acme")).toMatchObject({
+        circuit: "Open",
+        disabled: { reason: "Gone", since: "2023-11-14T22:13:20Z" },
+      });
+      const at = "2026-11-30T12:00:00Z";
+      await release.patchDestination(shop, "acme", { metadata: { annotations: { "davit.dev/enable-at": at } } });
+      await becomes(async () => (await release.destinationStatus(shop, "acme")).lastHandled, { enableAt: at });
+      expect((await gates.gate("~acme")).state).toBe("Closed");
+    } finally {
+      store.close();
+    }
   });
 });
 

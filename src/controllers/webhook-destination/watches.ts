@@ -130,7 +130,10 @@ function queueRoutesOf({ routes, enqueue }: Operator, key: string, labels: reado
 
 /** Whether a route names a destination, or selects it by one of these labels. One whose events choose needs to know nothing of it. */
 export function mayGoTo(
-  { destinations = [], destinationSelector: selector }: WebhookRoute["spec"],
+  {
+    destinations = [],
+    destinationSelector: selector,
+  }: Pick<WebhookRoute["spec"], "destinations" | "destinationSelector">,
   name: string,
   labels: readonly Labels[],
 ): boolean {

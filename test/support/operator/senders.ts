@@ -10,6 +10,7 @@ export interface Posting {
   /** Signs `X-Signature`, SHA-256 in hex over the body; absent: no signature. */
   readonly key?: string | undefined;
   readonly dispatcher?: Agent | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** What a gateway answered; `id` of the event when there is one. */
@@ -22,12 +23,12 @@ export interface Posted {
 const shared = new Agent({ connections: 16 });
 
 /** Posts an event with a body of its own. */
-export async function postEvent({ url, host, path, key, dispatcher = shared }: Posting): Promise<Posted> {
+export async function postEvent({ url, host, path, key, dispatcher = shared, headers = {} }: Posting): Promise<Posted> {
   const body = JSON.stringify({ id: randomUUID() });
   const signature = key === undefined ? {} : { "x-signature": sign(body, key) };
   const answer = await request(`${url}${path}`, {
     method: "POST",
-    headers: { host, "content-type": "application/json", ...signature },
+    headers: { host, "content-type": "application/json", ...signature, ...headers },
     body,
     dispatcher,
   });

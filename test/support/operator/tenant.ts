@@ -1,3 +1,4 @@
+import type { WebhookDestinationSpec } from "../../../src/api/generated/webhook-destination.ts";
 import type { WebhookRouteSpec, WebhookRouteStatus } from "../../../src/api/generated/webhook-route.ts";
 import { entrySecretName, workerName } from "../../../src/api/names.ts";
 import { PUBLICATION_KEY, type Publication } from "../../../src/routes/publication.ts";
@@ -74,6 +75,17 @@ export class Tenant {
     });
   }
 
+  /** Makes a WebhookDestination: by default the release's receiver at `/<namespace>/<name>`. */
+  destination(name: string, spec: Partial<WebhookDestinationSpec> = {}): Promise<KubeObject> {
+    const url = `${this.release.receiver.url}/${this.namespace}/${name}`;
+    return this.#admin.create(`/apis/davit.dev/v1alpha1/namespaces/${this.namespace}/webhookdestinations`, {
+      apiVersion: "davit.dev/v1alpha1",
+      kind: "WebhookDestination",
+      metadata: { name },
+      spec: { instance: this.release.instance, url, allowInsecureHTTP: true, ...spec },
+    });
+  }
+
   /** Changes a WebhookRoute by a merge patch. */
   patchRoute(name: string, patch: object): Promise<KubeObject> {
     return this.#admin.patch(this.#routes(name), patch);
@@ -127,6 +139,12 @@ export class Tenant {
   /** Posts an event to a route's path, in turn to the gateways. @param key signs it */
   post(name: string, key?: string, path = `/${this.namespace}/${name}`): Promise<Posted> {
     return postEvent({ url: this.release.gatewayUrl(), host: HOST, path, key });
+  }
+
+  /** As {@link post}, unsigned and with these headers. */
+  postWith(name: string, headers: Readonly<Record<string, string>>): Promise<Posted> {
+    const path = `/${this.namespace}/${name}`;
+    return postEvent({ url: this.release.gatewayUrl(), host: HOST, path, headers });
   }
 
   /** Posts an event to each gateway. @returns the different statuses */

@@ -25,7 +25,13 @@ import {
 } from "../../../src/routes/destination-publication.ts";
 import type { DestinationEntry, RouteEntry } from "../../../src/routes/entry.ts";
 import { PUBLICATION_KEY, type Publication } from "../../../src/routes/publication.ts";
-import { decodeWorkerConfig, WORKER_CONFIG_KEY } from "../../../src/routes/worker-config.ts";
+import {
+  decodeWorkerConfig,
+  mergeDestinations,
+  mergeWorkerConfigs,
+  WORKER_CONFIG_KEY,
+  type WorkerConfig,
+} from "../../../src/routes/worker-config.ts";
 import { type ChartRoles, chartRoles } from "../chart.ts";
 import type { Cluster } from "../control-plane/access.ts";
 import { type KubeObject, PATCH } from "../control-plane/client.ts";
@@ -210,12 +216,21 @@ export class ControllerRelease {
 
   /** WebhookDestinations as the shared workers of a namespace are told of them. */
   async workersDestinations(namespace: string): Promise<readonly DestinationEntry[]> {
+    return mergeDestinations(await this.#workerConfigs(namespace));
+  }
+
+  /** Routes as the shared workers of a namespace are told of them. */
+  async workersRoutes(namespace: string): Promise<readonly RouteEntry[]> {
+    return mergeWorkerConfigs(await this.#workerConfigs(namespace));
+  }
+
+  async #workerConfigs(namespace: string): Promise<readonly WorkerConfig[]> {
     const worker = workerName(this.instance, { namespace });
     const secrets = await this.list(namespace, "v1/secrets");
     const parts = secrets.filter(({ metadata }) => metadata.name.startsWith(`${worker}-`));
     return parts.flatMap(({ data }) => {
       const reading = decodeWorkerConfig(Buffer.from(data[WORKER_CONFIG_KEY], "base64"));
-      return reading.ok ? (reading.config.destinations ?? []) : [];
+      return reading.ok ? [reading.config] : [];
     });
   }
 
