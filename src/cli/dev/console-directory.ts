@@ -21,9 +21,7 @@ export class DevConsoleDirectory implements Directory {
   update(routes: readonly RouteEntry[], destinations: readonly DevDestination[]): void {
     this.#routes = grouped(routes.map(knownRoute), ({ name }) => name);
     this.#destinations = grouped(destinations.map(knownDestination), ({ id }) => id);
-    this.#byToken = new Map(
-      destinations.flatMap((one) => one.tokenHashes.map((token) => [token, knownDestination(one)])),
-    );
+    this.#byToken = tokensOf(destinations);
     this.#isReady = true;
   }
 
@@ -46,6 +44,20 @@ export class DevConsoleDirectory implements Directory {
   byToken(token: string): KnownDestination | undefined {
     return this.#byToken.get(hash("sha256", token));
   }
+}
+
+/** A token that several destinations share opens none of them. */
+function tokensOf(destinations: readonly DevDestination[]): Map<string, KnownDestination> {
+  const byToken = new Map<string, KnownDestination>();
+  const shared = new Set<string>();
+  for (const destination of destinations) {
+    for (const token of destination.tokenHashes) {
+      if (byToken.has(token)) shared.add(token);
+      byToken.set(token, knownDestination(destination));
+    }
+  }
+  for (const token of shared) byToken.delete(token);
+  return byToken;
 }
 
 function knownRoute({ namespace, name, route, destinationIdFrom, sharedCopies = [] }: RouteEntry): KnownRoute {

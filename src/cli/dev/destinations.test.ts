@@ -127,6 +127,13 @@ describe("DevConsoleDirectory", () => {
     expect(directory.byToken("a-token")).toBeUndefined();
   });
 
+  it("lets a token that two destinations share open neither", () => {
+    const both = compileThem([manifest("a", access), manifest("b", access)], { secret: "a-token" });
+    const directory = new DevConsoleDirectory();
+    directory.update([], [...both.destinations.values()]);
+    expect(directory.byToken("a-token")).toBeUndefined();
+  });
+
   it("knows which destinations a route's events may reach", () => {
     const { sharedCopies: _, ...plain } = entryOf({});
     const copy = { id: "~a", name: "a", limit: 1, eventTypes: [] };
