@@ -6,6 +6,7 @@ import { RedisStore } from "../../src/custody/redis/store.ts";
 import { type Chain, type ChainOptions, type ChainProcess, startChain } from "../support/chain/chain.ts";
 import { CHAIN_NAMESPACE } from "../support/chain/route.ts";
 import type { KillPoint } from "../support/chain/settings.ts";
+import { seeded } from "../support/seeded.ts";
 
 const SCOPE = { instance: "default", namespace: CHAIN_NAMESPACE };
 const FINAL = new Set(["delivered", "dead", "cancelled", "ignored", "expired"]);
@@ -162,14 +163,3 @@ describe("no acknowledged event is lost", () => {
     expect(duplicates(running, views)).toMatchObject({ missing: 0, unexplained: 0 });
   });
 });
-
-/** A small generator (mulberry32), so that a failing run can be repeated. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { EventView, Inbox, Ledger } from "../../src/custody/port.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
 import { startRedis } from "../support/redis.ts";
+import { seeded } from "../support/seeded.ts";
 import { type Receiver, startReceiver } from "../support/shared/receiver.ts";
 import {
   GATES,
@@ -177,14 +178,3 @@ describe("destinations that three routes share", () => {
     ]);
   });
 });
-
-/** A small generator (mulberry32), so that a failing run can be repeated. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
