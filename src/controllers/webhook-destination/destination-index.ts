@@ -3,6 +3,12 @@ import type { Live } from "../../kube/objects.ts";
 import { isNewer } from "../../kube/resource-version.ts";
 import { type DestinationObject, idOf } from "./destination-types.ts";
 
+/** A key of a Secret. */
+export interface KeyRef {
+  readonly name: string;
+  readonly key: string;
+}
+
 /** WebhookDestinations by what they depend on. Keys are `namespace/name`. */
 export class DestinationIndex {
   readonly #all = new Map<string, Live<DestinationObject>>();
@@ -84,8 +90,10 @@ export class DestinationIndex {
   #each(destination: Live<DestinationObject>, change: (sets: Map<string, Set<string>>, value: string) => void): void {
     const { namespace = "" } = destination.metadata;
     for (const name of secretNames(destination)) change(this.#bySecret, `${namespace}/${name}`);
-    for (const { name, key } of ringRefs(destination)) {
-      change(this.#byRing, `${namespace}/${signingRingSecretName(this.#instance, namespace, name, key)}`);
+    const signing = signingRef(destination);
+    if (signing) {
+      const ring = signingRingSecretName(this.#instance, namespace, signing.name, signing.key);
+      change(this.#byRing, `${namespace}/${ring}`);
     }
     change(this.#byNamespace, namespace);
     change(this.#byId, `${namespace} ${destinationId(idOf(destination)) ?? ""}`);
@@ -94,15 +102,14 @@ export class DestinationIndex {
 
 /** Names of the Secrets that a WebhookDestination needs values of, in its own namespace. */
 export function secretNames({ spec }: Pick<DestinationObject, "spec">): ReadonlySet<string> {
-  const { headersFrom = [], tls } = spec;
-  const refs = [...ringRefs({ spec }), ...headersFrom.map(({ secretRef }) => secretRef)];
+  const { headersFrom = [], tls, signing, access } = spec;
+  const own = [signing?.secretRef, access?.tokenSecretRef].flatMap((ref) => ref ?? []);
+  const refs = [...own, ...headersFrom.map(({ secretRef }) => secretRef)];
   const certificates = [tls?.caSecretRef, tls?.clientCertificateSecretRef].flatMap((ref) => ref ?? []);
   return new Set([...refs, ...certificates].map(({ name }) => name));
 }
 
-/** Keys of Secrets of which a ring is kept, as a previous value goes on for a while: those that are signed with, and tokens. */
-export function ringRefs({
-  spec,
-}: Pick<DestinationObject, "spec">): readonly { readonly name: string; readonly key: string }[] {
-  return [spec.signing?.secretRef, spec.access?.tokenSecretRef].flatMap((ref) => ref ?? []);
+/** The key that deliveries to a destination are signed with: a ring of it is kept. */
+export function signingRef({ spec }: Pick<DestinationObject, "spec">): KeyRef | undefined {
+  return spec.signing?.secretRef;
 }

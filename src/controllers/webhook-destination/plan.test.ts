@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { secretsOf } from "../../routes/testing.ts";
 import type { RingKey } from "../../routes/entry.ts";
@@ -40,7 +41,7 @@ describe("what is published of a WebhookDestination", () => {
 
   test("differs when a key or a secret header does, and not for another release's word of the same", () => {
     const before = planOf().publication;
-    const kept = planOf().rings[0]?.keys ?? [];
+    const kept = planOf().ring?.keys ?? [];
     expect(saysTheSame({ ...before, seq: 5 }, planOf().publication)).toBe(true);
     const secrets = secretsOf({ out: { key: "two" } }, USABLE);
     expect(saysTheSame({ ...before, seq: 5 }, planOf({ secrets, ringOf: () => kept }).publication)).toBe(false);
@@ -50,11 +51,11 @@ describe("what is published of a WebhookDestination", () => {
 
 describe("a signing key that changes", () => {
   test("stays beside the new one for the overlap, at whose end the destination is looked at again", () => {
-    const ring: readonly RingKey[] = planOf().rings[0]?.keys ?? [];
+    const ring: readonly RingKey[] = planOf().ring?.keys ?? [];
     const secrets = secretsOf({ out: { key: "two" } }, USABLE);
     const plan = planOf({ secrets, ringOf: () => ring });
     expect(plan.entry.signing?.keys.map(({ state }) => state)).toEqual(["current", "previous"]);
-    expect(plan.rings).toEqual([{ ref: SIGNING.secretRef, keys: plan.entry.signing?.keys }]);
+    expect(plan.ring).toEqual({ ref: SIGNING.secretRef, keys: plan.entry.signing?.keys });
     expect(plan.nextChangeAt).toBe(1_001_000);
   });
 
@@ -64,6 +65,16 @@ describe("a signing key that changes", () => {
     const unlabelled = planOf({ secrets: secretsOf({ out: { key: "one" } }) });
     expect(unlabelled.unresolved).toMatchObject([{ reason: "SecretNotLabelled" }]);
   });
+});
+
+test("the token of its holder is published as its hash; one that is missing stops no delivery", () => {
+  const destination = destinationOf("acme", { access: { tokenSecretRef: { name: "access", key: "token" } } });
+  const { publication } = planOf({ destination, secrets: secretsOf({ access: { token: "a secret\n" } }, USABLE) });
+  expect(publication.tokenHashes).toEqual([hash("sha256", "a secret")]);
+  const missing = planOf({ destination, secrets: new Map() });
+  expect(missing.publication.tokenHashes).toEqual([]);
+  expect(missing.unresolved).toMatchObject([{ path: "spec.access.tokenSecretRef", reason: "SecretNotFound" }]);
+  expect(missing.entry.incomplete).toBeUndefined();
 });
 
 test("one that cannot be compiled any more is held back under its id and stamp", () => {

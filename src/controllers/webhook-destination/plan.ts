@@ -1,4 +1,4 @@
-import { createHash, createHmac } from "node:crypto";
+import { createHmac, hash } from "node:crypto";
 import type { WebhookDestination } from "../../api/generated/webhook-destination.ts";
 import { API_VERSION } from "../../api/names.ts";
 import { type DestinationValidation, validateDestination } from "../../api/destination-validation.ts";
@@ -8,15 +8,9 @@ import type { Live } from "../../kube/objects.ts";
 import { compileDestination } from "../../routes/compile-destination.ts";
 import type { DestinationPublication } from "../../routes/destination-publication.ts";
 import type { DestinationEntry, RingKey } from "../../routes/entry.ts";
-import { advanceRing, type RingChange } from "../../routes/key-ring.ts";
-import { observeSigningKey, type Unresolved } from "../../routes/observed-keys.ts";
+import { readUsable, type Unresolved } from "../../routes/observed-keys.ts";
+import type { KeyRef } from "./destination-index.ts";
 import { type DestinationObject, idOf } from "./destination-types.ts";
-
-/** A key of a Secret. */
-export interface KeyRef {
-  readonly name: string;
-  readonly key: string;
-}
 
 export interface DestinationInput {
   readonly destination: Live<DestinationObject>;
@@ -47,11 +41,15 @@ export type DestinationPlan =
       readonly publication: Omit<DestinationPublication, "seq">;
       /** References without a value. Nothing is sent while those of the entry have none. */
       readonly unresolved: readonly Unresolved[];
-      readonly rings: readonly KeptRing[];
+      /** Of the key that it signs with. */
+      readonly ring?: KeptRing;
       /** Unix ms at which it must be looked at again. */
       readonly nextChangeAt?: number;
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** Where a missing token is told. Copies are sent without it. */
+export const ACCESS_PATH = "spec.access.tokenSecretRef";
 
 /** By spec, which never changes: a destination is looked at far more often than it is edited. */
 const validations = new WeakMap<object, DestinationValidation>();
@@ -93,14 +91,15 @@ export function planDestination(input: DestinationInput): DestinationPlan {
   });
   if (!compiled.ok) return compiled;
   const { seq: _, ...entry } = compiled.entry;
-  const access = accessRing(input, validation);
+  const { nextChangeAt } = compiled.rotation;
+  const access = accessOf(input);
   return {
     ok: true,
     entry,
     publication: publicationOf(input, entry, access),
     unresolved: [...compiled.unresolved, ...access.unresolved],
-    rings: [...(signing ? [{ ref: signing, keys: entry.signing?.keys ?? [] }] : []), ...access.rings],
-    ...soonest(compiled.rotation.nextChangeAt, access.change?.nextChangeAt),
+    ...(signing && { ring: { ref: signing, keys: entry.signing?.keys ?? [] } }),
+    ...(nextChangeAt !== undefined && { nextChangeAt }),
   };
 }
 
@@ -172,24 +171,14 @@ export function heldEntry({
 interface Access {
   readonly hashes: readonly string[];
   readonly unresolved: readonly Unresolved[];
-  readonly rings: readonly KeptRing[];
-  readonly change?: RingChange;
 }
 
-/** Tokens that are good now: a previous one for its overlap, and `<key>.next` ahead of its time. */
-function accessRing(input: DestinationInput, { spec }: DestinationValidation): Access {
-  const ref = spec?.access?.tokenSecretRef;
-  if (ref === undefined) return { hashes: [], unresolved: [], rings: [] };
-  const { keys, unresolved } = observeSigningKey(ref, input.secrets, "spec.access.tokenSecretRef");
-  const { now, releaseKey } = input;
-  const change = advanceRing(input.ringOf(ref), keys, { now, releaseKey, overlapMs: input.overlapOf(ref) });
-  const hashes = change.keys.map(({ value }) =>
-    createHash("sha256").update(Buffer.from(value, "base64")).digest("hex"),
-  );
-  return { hashes: hashes.toSorted(), unresolved, rings: [{ ref, keys: change.keys }], change };
-}
-
-function soonest(...times: readonly (number | undefined)[]): { readonly nextChangeAt?: number } {
-  const known = times.flatMap((time) => time ?? []);
-  return known.length === 0 ? {} : { nextChangeAt: Math.min(...known) };
+/** The token that opens the listener of destinations: the present one, as one that leaked must end with the Secret. */
+function accessOf({ destination, secrets }: DestinationInput): Access {
+  const ref = destination.spec.access?.tokenSecretRef;
+  if (ref === undefined) return { hashes: [], unresolved: [] };
+  const found = readUsable(ref, secrets, ACCESS_PATH);
+  return "value" in found
+    ? { hashes: [hash("sha256", found.value)], unresolved: [] }
+    : { hashes: [], unresolved: [found] };
 }

@@ -9,14 +9,13 @@ import type { Operator } from "../webhook-route/operator.ts";
 import { ringOverlapMs } from "../webhook-route/publishing/signing-overlap.ts";
 import { invalid } from "../webhook-route/route/assessment.ts";
 import { notEnabled, tooNew } from "../webhook-route/route/refusals.ts";
-import { ringRefs, secretNames } from "./destination-index.ts";
+import { secretNames } from "./destination-index.ts";
 import { type DestinationObject, idOf, WEBHOOK_DESTINATIONS } from "./destination-types.ts";
 import { idConflictOf } from "./id-claims.ts";
 import {
   type DestinationInput,
   type DestinationPlan,
   heldEntry,
-  type KeyRef,
   planDestination,
   saysTheSame,
   validationOf,
@@ -100,7 +99,7 @@ export class DestinationReconciler {
     }
     // Whoever lets us see the Secrets of a namespace has let us in.
     for (const cache of [children, ringWatch]) cache.want(namespace);
-    if (ringRefs(destination).length > 0 && ringWatch.state(namespace) === "Syncing") {
+    if (destination.spec.signing !== undefined && ringWatch.state(namespace) === "Syncing") {
       return { requeueAfterMs: SYNC_POLL_MS };
     }
     const found = reading.secrets;
@@ -139,7 +138,7 @@ export class DestinationReconciler {
     const isDue = differs(published, outcome.plan);
     const tooSoonMs = isDue ? this.#pace.take(subject.key) : 0;
     if (tooSoonMs > 0) return { tooSoonMs };
-    await this.#keepRings(subject, outcome.plan);
+    await this.#keepRing(subject, outcome.plan);
     if (!isDue) return outcome;
     await publisher.publish(subject.target, (newest, seq) => {
       outcome = look(newest);
@@ -148,13 +147,12 @@ export class DestinationReconciler {
     return outcome;
   }
 
-  async #keepRings({ namespace }: Subject, { rings }: Planned): Promise<void> {
-    for (const { ref, keys } of rings) {
-      const at: KeyRef & { readonly namespace: string } = { namespace, ...ref };
-      if (keys.length === 0 && this.#operator.rings.get(at) === undefined) continue;
-      // oxlint-disable-next-line no-await-in-loop -- two at most, and they may be the same
-      await this.#operator.rings.keep(at, keys);
-    }
+  async #keepRing({ namespace }: Subject, { ring }: Planned): Promise<void> {
+    if (ring === undefined) return;
+    const { ref, keys } = ring;
+    const at = { namespace, name: ref.name, key: ref.key };
+    if (keys.length === 0 && this.#operator.rings.get(at) === undefined) return;
+    await this.#operator.rings.keep(at, keys);
   }
 
   #conflict({ destination }: Subject): string | undefined {

@@ -7,6 +7,7 @@ import { edges, type StatusEvent } from "../webhook-route/status/status-events.t
 import { progress } from "../webhook-route/status/status-findings.ts";
 import type { Finding } from "../webhook-route/status/status-input.ts";
 import type { GateReport } from "./destination-side.ts";
+import { ACCESS_PATH } from "./plan.ts";
 
 export interface DestinationStatusInput {
   readonly generation: number;
@@ -92,7 +93,9 @@ function secretsResolved({ refusal, unresolved }: DestinationStatusInput): Findi
   if (unresolved === undefined) return PROGRESSING;
   const [first] = unresolved;
   if (first === undefined) return fine("every reference to a Secret has a value");
-  const message = `${unresolved.map((one) => `${one.path}: ${one.message}`).join("; ")}. Copies wait until then`;
+  const named = unresolved.map((one) => `${one.path}: ${one.message}`).join("; ");
+  const doesWait = unresolved.some(({ path }) => path !== ACCESS_PATH);
+  const message = `${named}. ${doesWait ? "Copies wait until then" : "Until then nobody has access; copies are delivered"}`;
   return { status: "False", reason: first.reason, message };
 }
 

@@ -5,7 +5,7 @@ import { type Live, refOf } from "../../../kube/objects.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { sleep, systemTimers, type Timers } from "../../../lib/timers.ts";
 import type { Metrics } from "../../../observability/metrics.ts";
-import { ringRefs } from "../../webhook-destination/destination-index.ts";
+import { signingRef as destinationsRef } from "../../webhook-destination/destination-index.ts";
 import { WEBHOOK_DESTINATIONS } from "../../webhook-destination/destination-types.ts";
 import type { ChildKind } from "./child-kinds.ts";
 import { childScope } from "./child-scope.ts";
@@ -237,7 +237,10 @@ export class Sweep {
       client.resource(WEBHOOK_ROUTES).list(namespace, { signal }),
       client.resource(WEBHOOK_DESTINATIONS).list(namespace, { signal }),
     ]);
-    const refs = [...routes.items.flatMap((route) => signingRef(route) ?? []), ...destinations.items.flatMap(ringRefs)];
+    const refs = [
+      ...routes.items.flatMap((route) => signingRef(route) ?? []),
+      ...destinations.items.flatMap((one) => destinationsRef(one) ?? []),
+    ];
     const isUsed = refs.some((ref) => rings.nameOf({ namespace, ...ref }) === ring.name);
     if (!isUsed) await rings.remove(ring);
   }

@@ -2,8 +2,7 @@ import { SIGNING_OVERLAP_MS } from "../../../routes/compile-destination.ts";
 import type { Live } from "../../../kube/objects.ts";
 import { parseDuration } from "../../../lib/duration.ts";
 import { manifestOf, validationOf } from "../route/assessment.ts";
-import { ringRefs } from "../../webhook-destination/destination-index.ts";
-import type { KeyRef } from "../../webhook-destination/plan.ts";
+import { type KeyRef, signingRef as destinationsRef } from "../../webhook-destination/destination-index.ts";
 import type { Operator } from "../operator.ts";
 import { type RouteObject, signingRef } from "../watching/route-index.ts";
 
@@ -29,7 +28,8 @@ export function ringOverlapMs({ routes, destinations }: Sharing, namespace: stri
   const overlaps = ofRoutes.flatMap((route) => overlapsOf(route, ref));
   const isDestinations = destinations.index.ofSecret(secret).some((key) => {
     const destination = destinations.index.get(key);
-    return destination !== undefined && ringRefs(destination).some((one) => isSame(one, ref));
+    const its = destination && destinationsRef(destination);
+    return its !== undefined && isSame(its, ref);
   });
   if (isDestinations) overlaps.push(SIGNING_OVERLAP_MS);
   return overlaps.length === 0 ? undefined : Math.max(...overlaps);
