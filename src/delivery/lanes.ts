@@ -55,7 +55,9 @@ export class Lanes {
     const before = this.#destinations;
     this.#destinations = destinations;
     for (const lane of this.#byId.values()) this.#configure(lane);
-    return [...destinations].flatMap(([id, { suspended }]) => (!suspended && before.get(id)?.suspended ? [id] : []));
+    // One that was not there went by its route.
+    const wasSuspended = (id: string) => (before.get(id) ?? routeOf(before, id))?.suspended === true;
+    return [...destinations].flatMap(([id, { suspended }]) => (!suspended && wasSuspended(id) ? [id] : []));
   }
 
   #configure(lane: Lane): void {
