@@ -342,16 +342,7 @@ export interface Backlog {
 /** The operator's side. */
 export interface Ledger extends Gates {
   event(id: string): Promise<EventView | undefined>;
-  /** Newest first. */
-  events(route: string, limit: number): Promise<readonly EventView[]>;
   body(id: string): Promise<Buffer | undefined>;
-  /** Oldest death first; `cursor` is the previous page's `next`. */
-  deadLetters(query: {
-    readonly route?: string;
-    readonly destination?: string;
-    readonly limit: number;
-    readonly cursor?: string;
-  }): Promise<{ readonly items: readonly DeadLetter[]; readonly next?: string }>;
   rejections(route: string): Promise<readonly Rejection[]>;
   /** Events with a provider's id, newest first: by mark, and among the headers of the route's newest 1,000 events. Empty: none was accepted, or it is kept no longer. */
   findByProviderId(query: ProviderIdQuery): Promise<readonly ProviderIdMatch[]>;

@@ -11,6 +11,7 @@ import { RedisStore } from "../../src/custody/redis/store.ts";
 import { sharedCluster } from "../support/cluster.ts";
 import { ControllerRelease } from "../support/roles/controller-release.ts";
 import type { RoleProcess } from "../support/roles/role-process.ts";
+import { keptEvents } from "../support/kept-events.ts";
 
 vi.setConfig({ testTimeout: 180_000 });
 
@@ -138,9 +139,9 @@ describe("Redis users (Provisioned)", () => {
       expect(await urlOf()).toBeUndefined();
       // Not the new route's own: neither in its log nor in its lanes.
       const after = await keyOf("orders");
-      expect(await store.ledger(scope).events(after, 10)).toEqual([]);
+      expect(await keptEvents(store.operations(scope), after)).toEqual([]);
       expect(await store.shelves(scope).adopt(before, after)).toEqual({ records: 1, left: 0, more: false });
-      expect(await store.ledger(scope).events(after, 10)).toHaveLength(1);
+      expect(await keptEvents(store.operations(scope), after)).toHaveLength(1);
       await expect.poll(() => urlOf(), { ...poll, timeout: 60_000 }).toMatch(`redis://${user()}:`);
     } finally {
       store.close();

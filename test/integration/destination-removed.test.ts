@@ -72,7 +72,7 @@ describe("a destination that its route has no more", () => {
     const ids = [await accept(4), await accept(5)];
     const running = await start(config(5, ["billing"]));
     for (const id of ids) expect(await until(isDead(id))).toBe(true);
-    const { items } = await store.ledger(scope).deadLetters({ route: ROUTE, limit: 10 });
+    const { items } = await store.operations(scope).deadLetters({ route: ROUTE, limit: 10 });
     expect(items.map(({ failureContext }) => failureContext.lastError)).toEqual([
       "DestinationRemoved",
       "DestinationRemoved",

@@ -17,6 +17,7 @@ import type { KubeObject } from "../support/control-plane/client.ts";
 import { waitFor } from "../support/dev-process.ts";
 import { type Publishing, startPublishing, TOKEN } from "../support/publishing.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
+import { keptEvents } from "../support/kept-events.ts";
 
 const DIR = fileURLToPath(new URL("../../examples/weekly-digest/", import.meta.url));
 const ROUTE = "00000000000000dd";
@@ -76,7 +77,7 @@ describe("the weekly digest", () => {
     });
     return { child, ended, output: () => text };
   };
-  const kept = () => gateway.ledger.events(ROUTE, 10_000);
+  const kept = () => keptEvents(gateway.operations, ROUTE);
 
   it("enqueues no second copy when it is killed half-way and run again", async () => {
     const first = start(customers(5_000));

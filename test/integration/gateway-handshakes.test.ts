@@ -5,6 +5,7 @@ import type { RouteEntry } from "../../src/routes/entry.ts";
 import { sendTo } from "../support/gateway.ts";
 import { keyFor, type GatewayOverRedis, providerRoute, startGatewayOverRedis } from "../support/gateway-over-redis.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
+import { keptEvents } from "../support/kept-events.ts";
 
 let redis: TestRedis;
 let running: GatewayOverRedis;
@@ -28,7 +29,7 @@ const kept = async () =>
     value.reveal().toString(),
     client,
   ]);
-const events = () => running.ledger.events("0123456789abcdef", 10);
+const events = () => keptEvents(running.operations, "0123456789abcdef");
 const counted = async (outcome: string) =>
   new RegExp(`ingest_requests_total\\{[^}]*outcome="${outcome}"\\} (\\d+)`).exec(
     await running.metrics.registry.metrics(),

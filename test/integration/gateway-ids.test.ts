@@ -7,6 +7,7 @@ import type { RouteEntry } from "../../src/routes/entry.ts";
 import { sendTo } from "../support/gateway.ts";
 import { keyFor, type GatewayOverRedis, providerRoute, startGatewayOverRedis } from "../support/gateway-over-redis.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
+import { keptEvents } from "../support/kept-events.ts";
 
 const ROUTE = "0123456789abcdef";
 let redis: TestRedis;
@@ -48,7 +49,7 @@ describe("a signature that does not cover the body", () => {
     const other = { ...first, body: first.body.replace("delivered", "opened") };
     const refused = await sendTo(running, other);
     expect([refused.status, refused.text]).toEqual([401, expect.stringContaining("SignatureReused")]);
-    expect(await running.ledger.events(ROUTE, 10)).toHaveLength(1);
+    expect(await keptEvents(running.operations, ROUTE)).toHaveLength(1);
   });
 
   const DAY = 86_400_000;
@@ -109,7 +110,7 @@ describe("a body that is nested deeply, with an id that a double rounds", () => 
     const ids = ["9007199254740992", "9007199254740993", "1.5"];
     for (const id of ids) expect((await sendTo(running, stripe(deep(id), SECRET))).status).toBe(route.response.status);
     expect(replayed(await sendTo(running, stripe(deep(ids[1] ?? ""), SECRET)))).toBe(true);
-    expect(await running.ledger.events(ROUTE, 10)).toHaveLength(3);
+    expect(await keptEvents(running.operations, ROUTE)).toHaveLength(3);
     expect((await sendTo(running, stripe(deep("1.5"), "wrong"))).status).toBe(401);
     await expect
       .poll(() => running.ledger.rejections(ROUTE))
@@ -126,7 +127,7 @@ describe("an event is found by its provider's id", () => {
       const v1 = hmac("sha256", SECRET, `${timestamp}.${body}`).digest("hex");
       await sendTo(running, { body, headers: { ...json, "stripe-signature": `t=${timestamp},v1=${v1}` } });
     }
-    const [event] = await running.ledger.events(ROUTE, 10);
+    const [event] = await keptEvents(running.operations, ROUTE);
     expect(await found("evt_1")).toMatchObject([{ eventId: event?.id, event: { duplicates: 1 } }]);
     expect(await found("evt_2")).toEqual([]);
   });
@@ -179,7 +180,7 @@ describe("events without an id", () => {
     await sendTo(running, signed('{"event":"meeting.started","event_ts":1}', 2));
     await sendTo(running, signed('{"event":"meeting.started","event_ts":1}', 1));
     await sendTo(running, signed('{"event":"meeting.started","event_ts":2}'));
-    expect(await running.ledger.events(ROUTE, 10)).toHaveLength(2);
+    expect(await keptEvents(running.operations, ROUTE)).toHaveLength(2);
     expect(await running.metrics.registry.metrics()).toMatch(/davit_dedupe_without_id_total\{[^}]*\} 3/);
   });
 
@@ -188,7 +189,7 @@ describe("events without an id", () => {
     const body = '{"list_folder":{"accounts":["dbid:1"]}}';
     const headers = { ...json, "x-dropbox-signature": hmac("sha256", SECRET, body).digest("hex") };
     for (let n = 0; n < 3; n++) expect((await sendTo(running, { body, headers })).status).toBe(200);
-    expect(await running.ledger.events(ROUTE, 10)).toHaveLength(3);
+    expect(await keptEvents(running.operations, ROUTE)).toHaveLength(3);
   });
 });
 
@@ -228,7 +229,7 @@ describe("the answer that a provider demands", () => {
       });
       expect(answer.headers["davit-event-id"]).toMatch(/^[0-9A-Z]{26}$/);
     }
-    expect(await running.ledger.events(ROUTE, 10)).toMatchObject([{ duplicates: 1 }]);
+    expect(await keptEvents(running.operations, ROUTE)).toMatchObject([{ duplicates: 1 }]);
     expect(await found("7914073381342284")).toHaveLength(1);
   });
 

@@ -6,6 +6,7 @@ import type { RouteEntry } from "../../src/routes/entry.ts";
 import { sendTo } from "../support/gateway.ts";
 import { keyFor, type GatewayOverRedis, providerRoute, startGatewayOverRedis } from "../support/gateway-over-redis.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
+import { keptEvents } from "../support/kept-events.ts";
 
 const TOPIC = "arn:aws:sns:us-east-1:123456789012:orders";
 const CERTIFICATE_URL = "https://sns.us-east-1.amazonaws.com/SimpleNotificationService-0123456789abcdef.pem";
@@ -71,7 +72,7 @@ describe("a message whose certificate lies at the provider", () => {
     await serve("aws-sns", SNS);
     const answers = await Promise.all(Array.from({ length: 20 }, () => sendTo(running, sns())));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-    expect(await running.ledger.events("0123456789abcdef", 50)).toHaveLength(20);
+    expect(await keptEvents(running.operations, "0123456789abcdef")).toHaveLength(20);
     expect(asked.map(({ url }) => url)).toEqual([CERTIFICATE_URL]);
   });
 
@@ -119,7 +120,7 @@ describe("a subscription of SNS", () => {
     expect((await sendTo(running, confirmation())).status).toBe(200);
     expect(asked.map(({ url }) => url)).toEqual([CERTIFICATE_URL, SUBSCRIBE_URL]);
     expect(asked[1]).toMatchObject({ timeoutMs: 5_000, maxBytes: 65_536 });
-    expect(await running.ledger.events("0123456789abcdef", 10)).toEqual([]);
+    expect(await keptEvents(running.operations, "0123456789abcdef")).toEqual([]);
     expect(running.log()).not.toContain("2336412f37fb687f5d51e6e2425e");
   });
 

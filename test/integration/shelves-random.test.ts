@@ -88,7 +88,7 @@ describe("shelving, taking up and adopting between everything else", () => {
         if (copy) await end(copy, pick(["delivered", "retry", "dead", "handedBack"]));
       },
       async () => {
-        const { items } = await store.ledger(scope).deadLetters({ limit: 20 });
+        const { items } = await store.operations(scope).deadLetters({ limit: 20 });
         const letter = pick(items);
         if (letter) await store.ledger(scope).replay(letter.eventId, letter.destination);
       },
@@ -103,7 +103,7 @@ describe("shelving, taking up and adopting between everything else", () => {
     while (running.length > 0) await end(running[0] as TakenCopy, "handedBack");
     while ((await shelves(200).adopt(OLD, NEW)).more);
     while ((await shelves(200).unshelve(NEW)).more);
-    for (const { eventId } of (await store.ledger(scope).deadLetters({ limit: 1_000 })).items) {
+    for (const { eventId } of (await store.operations(scope).deadLetters({ limit: 1_000 })).items) {
       await store.ledger(scope).replay(eventId);
     }
     await sleep(30);

@@ -5,6 +5,7 @@ import type { RouteEntry } from "../../src/routes/entry.ts";
 import { sendTo } from "../support/gateway.ts";
 import { type GatewayOverRedis, keyFor, providerRoute, startGatewayOverRedis } from "../support/gateway-over-redis.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
+import { keptEvents } from "../support/kept-events.ts";
 
 // What a provider repeats is one event, what it says again is another, and what somebody else makes of a delivery he saw is none.
 
@@ -49,7 +50,7 @@ async function outcome(
       const answer = await sendTo(gateway, { body, headers });
       statuses.push(answer.status);
     }
-    return { statuses, events: (await gateway.ledger.events(route.route, 20)).length };
+    return { statuses, events: (await keptEvents(gateway.operations, route.route)).length };
   } finally {
     await gateway.close();
   }

@@ -9,6 +9,7 @@ import { RedisStore } from "../../src/custody/redis/store.ts";
 import { fieldOf } from "../../src/lib/record.ts";
 import { listen, portOf } from "../../src/lib/listen.ts";
 import { endDev, type Dev, waitFor, Workspace } from "../support/dev-process.ts";
+import { keptEvents } from "../support/kept-events.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../examples/weekly-digest/", import.meta.url));
 const DESTINATIONS = 200;
@@ -165,7 +166,10 @@ describe("the weekly digest over the whole chain", () => {
     const digests = receivers.map(({ weeks }) => weeks.filter((one) => one === week(20)).length);
     expect(new Set(digests)).toEqual(new Set([1]));
     const { route = "" } = workspace.state().routes[0] ?? {};
-    const events = await ledger().events(route, 10_000);
+    const events = await keptEvents(
+      (store as RedisStore).operations({ instance: "default", namespace: "digest" }),
+      route,
+    );
     expect(events).toHaveLength(200 + 4 * 199 + 4 * 200 + 200);
     expect(events.every(({ duplicates }) => duplicates <= 1)).toBe(true);
   });

@@ -1,4 +1,5 @@
 import { Writable } from "node:stream";
+import type { Operations } from "../../src/custody/operations.ts";
 import type { Inbox, Ledger } from "../../src/custody/port.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
 import type { GatewayOptions } from "../../src/gateway/server.ts";
@@ -15,6 +16,7 @@ const SCOPE = { instance: "default", namespace: "shop" };
 export interface GatewayOverRedis extends Omit<Running, "inbox"> {
   readonly store: RedisStore;
   readonly ledger: Ledger;
+  readonly operations: Operations;
   readonly inboxOf: () => Inbox;
   /** Everything that was logged, as it is written. */
   readonly log: () => string;
@@ -45,6 +47,7 @@ export async function startGatewayOverRedis(
     ...running,
     store,
     ledger: store.ledger(SCOPE),
+    operations: store.operations(SCOPE),
     inboxOf: () => store.inbox(SCOPE),
     log: () => written,
     close: async () => {

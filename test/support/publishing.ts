@@ -1,4 +1,5 @@
 import { Writable } from "node:stream";
+import type { Operations } from "../../src/custody/operations.ts";
 import type { Ledger } from "../../src/custody/port.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
 import { type Access, TokenAccess } from "../../src/kube/access.ts";
@@ -25,6 +26,7 @@ export interface Publishing {
   readonly gateway: Gateway;
   readonly store: RedisStore;
   readonly ledger: Ledger;
+  readonly operations: Operations;
   readonly metrics: Metrics;
   /** Everything that was logged. */
   log(): string;
@@ -77,6 +79,7 @@ export async function startPublishing(
     store,
     metrics: shared.metrics,
     ledger: store.ledger({ instance: "default", namespace: routes[0]?.namespace ?? "shop" }),
+    operations: store.operations({ instance: "default", namespace: routes[0]?.namespace ?? "shop" }),
     log: () => written,
     close: async () => {
       await api.close(0);

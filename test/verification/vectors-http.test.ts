@@ -10,6 +10,7 @@ import type { SignatureCase } from "../../src/verification/vectors.ts";
 import { startVectorGateway, type VectorGateway } from "../support/vector-gateway.ts";
 import { type Vector, vectors } from "../support/vectors.ts";
 import { outcomeOf, wireCase, type WireCase } from "./wire.ts";
+import { keptEvents } from "../support/kept-events.ts";
 
 const handshakes = JSON.parse(
   readFileSync(new URL("../vectors/handshakes.json", import.meta.url), "utf8"),
@@ -90,9 +91,10 @@ describe("an accepted vector", () => {
     for (let times = 0; times < 3; times += 1) answers.push(await gateway.send(wire.entry, wire.request));
     const ids = answers.map(({ body }) => (JSON.parse(body) as { id: string }).id);
     expect(new Set(ids).size).toBe(1);
-    const [event, ...more] = await gateway.store
-      .ledger({ instance: "default", namespace: "cases" })
-      .events(wire.entry.route, 10);
+    const [event, ...more] = await keptEvents(
+      gateway.store.operations({ instance: "default", namespace: "cases" }),
+      wire.entry.route,
+    );
     expect(more).toEqual([]);
     expect(event).toMatchObject({ id: ids[0], bodyBytes: wire.request.body.length });
   });

@@ -29,7 +29,7 @@ export function deadLettersConformance(open: Open): void {
 
   withStore("keeps the body and says why", async (store) => {
     const { id } = await die(store);
-    const { items } = await store.ledger.deadLetters({ route: ROUTE, limit: 10 });
+    const { items } = await store.operations.deadLetters({ route: ROUTE, limit: 10 });
     expect(items).toMatchObject([
       { eventId: id, failureContext: { attempts: 1, lastStatus: 404, lastResponse: "nope" } },
     ]);
@@ -42,8 +42,8 @@ export function deadLettersConformance(open: Open): void {
       ids.push((await die(store)).id);
       await sleep(3);
     }
-    const first = await store.ledger.deadLetters({ limit: 2 });
-    const second = await store.ledger.deadLetters({ limit: 2, cursor: first.next ?? "" });
+    const first = await store.operations.deadLetters({ limit: 2 });
+    const second = await store.operations.deadLetters({ limit: 2, cursor: first.next ?? "" });
     expect([...first.items, ...second.items].map(({ eventId }) => eventId)).toEqual(ids);
     expect(second.next).toBeUndefined();
   });
@@ -55,7 +55,7 @@ export function deadLettersConformance(open: Open): void {
       await sleep(3);
     }
     const page = async (cursor?: string) => {
-      const { items, next } = await store.ledger.deadLetters({ limit: 2, ...(cursor !== undefined && { cursor }) });
+      const { items, next } = await store.operations.deadLetters({ limit: 2, ...(cursor !== undefined && { cursor }) });
       return { ids: items.map(({ eventId }) => eventId), next };
     };
     const first = await page();
@@ -76,7 +76,7 @@ export function deadLettersConformance(open: Open): void {
     const waiting = await store.inbox.claim(newEvent());
     expect(await store.ledger.replay(id)).toEqual({ replayed: 1 });
     expect(await store.ledger.replay(id), "a second time there is nothing dead").toEqual({ replayed: 0 });
-    expect((await store.ledger.deadLetters({ limit: 10 })).items).toEqual([]);
+    expect((await store.operations.deadLetters({ limit: 10 })).items).toEqual([]);
     const copies = await take(worker);
     expect(copies.map(({ eventId }) => eventId)).toEqual([waiting.id, id]);
     expect(copies[1]).toMatchObject({ attempt: 2, used: 1 });

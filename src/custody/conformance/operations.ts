@@ -247,7 +247,7 @@ export function discardConformance(open: Open): void {
     expect(await store.ledger.replay(id)).toEqual({ replayed: 0 });
     expect(await store.inbox.claim(newEvent({ mark: mark("gone") }))).toEqual({ outcome: "duplicate", id });
     expect(await operations.restore({ eventId: id })).toEqual({ copies: 1, active: 0 });
-    expect((await store.ledger.deadLetters({ limit: 10 })).items).toMatchObject([{ eventId: id }]);
+    expect((await store.operations.deadLetters({ limit: 10 })).items).toMatchObject([{ eventId: id }]);
     expect((await store.ledger.body(id))?.toString()).toBe('{"n":1}');
     expect(await store.inbox.claim(newEvent({ mark: mark("gone") }))).toEqual({ outcome: "revived", id });
   });
@@ -393,7 +393,7 @@ export function discardConformance(open: Open): void {
     const delivered: string[] = [];
     for (let i = 0; i < 4; i++) delivered.push(await ended(store, "delivered", { policy }));
     await store.inbox.claim(newEvent({ policy }));
-    const left = (await store.ledger.events(ROUTE, 10)).map((event) => event.id);
+    const left = (await store.operations.events({ route: ROUTE, limit: 10 })).items.map((event) => event.id);
     expect(left).toContain(id);
     expect(left.filter((one) => delivered.includes(one)).length).toBeLessThanOrEqual(2);
   });

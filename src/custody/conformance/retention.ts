@@ -22,7 +22,7 @@ export function retentionConformance(open: Open): void {
 
   withStore(
     "removes the oldest delivered beyond maxEvents, never a live or dead one",
-    async ({ inbox, outbox, ledger }) => {
+    async ({ inbox, outbox, operations }) => {
       const policy = retained({ maxEvents: 3 });
       const destination = destinationPolicy({ policy });
       const worker = await outbox([]);
@@ -33,12 +33,12 @@ export function retentionConformance(open: Open): void {
         await settle(worker, [settlement(await takeOne(worker, destination), outcome)], destination);
       }
       const waiting = await inbox.claim(newEvent({ policy }));
-      const left = (await ledger.events(ROUTE, 10)).map(({ id }) => id).toReversed();
+      const left = (await operations.events({ route: ROUTE, limit: 10 })).items.map(({ id }) => id).toReversed();
       expect(left).toEqual([ids[0], ids[5], waiting.id]);
     },
   );
 
-  withStore("removes only as many late ones as are too many", async ({ inbox, outbox, ledger }) => {
+  withStore("removes only as many late ones as are too many", async ({ inbox, outbox, operations }) => {
     const policy = retained({ maxEvents: 6 });
     const destination = destinationPolicy({ policy });
     for (let i = 0; i < 10; i++) await inbox.claim(newEvent({ policy }));
@@ -49,7 +49,7 @@ export function retentionConformance(open: Open): void {
       copies.map((copy) => settlement(copy, "delivered")),
       destination,
     );
-    expect((await ledger.events(ROUTE, 20)).map(({ id }) => id)).toEqual(
+    expect((await operations.events({ route: ROUTE, limit: 20 })).items.map(({ id }) => id)).toEqual(
       copies
         .map(({ eventId }) => eventId)
         .slice(4)
@@ -57,7 +57,7 @@ export function retentionConformance(open: Open): void {
     );
   });
 
-  withStore("removes a late one that the sweep had passed", async ({ inbox, outbox, ledger }) => {
+  withStore("removes a late one that the sweep had passed", async ({ inbox, outbox, operations }) => {
     const policy = retained({ maxEvents: 2 });
     const destination = destinationPolicy({ policy });
     for (let i = 0; i < 8; i++) await inbox.claim(newEvent({ policy }));
@@ -68,7 +68,7 @@ export function retentionConformance(open: Open): void {
       copies.map((copy) => settlement(copy, "delivered")),
       destination,
     );
-    expect((await ledger.events(ROUTE, 10)).length).toBeLessThanOrEqual(2);
+    expect((await operations.events({ route: ROUTE, limit: 10 })).items.length).toBeLessThanOrEqual(2);
   });
 
   withStore("removes what is older than its time as new events come in", async ({ inbox, outbox, ledger }) => {

@@ -267,8 +267,8 @@ export function shelvesConformance(open: Open): void {
     const result = { records: 62, undelivered: 60, deadLetters: 1, unreadable: 0, more: false };
     expect(await store.shelves().purge(ROUTE, 0)).toEqual(result);
     expect(await settle(worker, [settlement(inFlight, "delivered")]), "ends without effect").toEqual([]);
-    expect(await store.ledger.events(ROUTE, 10)).toEqual([]);
-    expect((await store.ledger.deadLetters({ limit: 10 })).items).toEqual([]);
+    expect((await store.operations.events({ route: ROUTE, limit: 10 })).items).toEqual([]);
+    expect((await store.operations.deadLetters({ limit: 10 })).items).toEqual([]);
     expect([await store.shelves().orphans(), await store.shelves().routes()]).toEqual([[], []]);
     expect((await store.inbox.claim(newEvent({ mark: mark("n1") }))).outcome).toBe("new");
     expect(await takeOne(worker)).toMatchObject({ attempt: 1 });
@@ -298,7 +298,7 @@ export function shelvesConformance(open: Open): void {
     const taken = await take(worker, destinationPolicy({ destination, policy, limit: 50 }), 50);
     expect(taken.map(({ eventId }) => eventId)).toEqual([...waiting, own.id]);
     expect(taken[0]?.body.toString()).toBe('{"n":1}');
-    const { items } = await store.ledger.deadLetters({ route: OTHER_ROUTE, limit: 10 });
+    const { items } = await store.operations.deadLetters({ route: OTHER_ROUTE, limit: 10 });
     expect(items).toMatchObject([{ eventId: dead.id, destination, failureContext: { attempts: 1, lastStatus: 200 } }]);
     expect(await store.ledger.event(retried.id)).toMatchObject({
       route: OTHER_ROUTE,

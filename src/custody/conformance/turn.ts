@@ -197,20 +197,25 @@ export function turnConformance(open: Open): void {
     expect((await ledger.event(id))?.copies[0]).toMatchObject({ state: "active" });
   });
 
-  withStore("buries a copy whose worker was lost five times in a row", async ({ inbox, outbox, ledger }) => {
-    const policy = destinationPolicy({ timeoutMs: SHORT_LEASE_TIMEOUT_MS });
-    const { id } = await inbox.claim(newEvent());
-    const worker = await outbox([]);
-    for (let i = 0; i < 5; i++) {
-      await takeOne(worker, policy);
-      await sleep(150);
-      await take(worker, policy, 0);
-      await sleep(2_050);
-      await take(worker, policy, 0);
-    }
-    expect((await ledger.event(id))?.copies[0]).toMatchObject({ state: "dead" });
-    expect((await ledger.deadLetters({ limit: 10 })).items).toMatchObject([{ eventId: id, destination: DESTINATION }]);
-  });
+  withStore(
+    "buries a copy whose worker was lost five times in a row",
+    async ({ inbox, outbox, ledger, operations }) => {
+      const policy = destinationPolicy({ timeoutMs: SHORT_LEASE_TIMEOUT_MS });
+      const { id } = await inbox.claim(newEvent());
+      const worker = await outbox([]);
+      for (let i = 0; i < 5; i++) {
+        await takeOne(worker, policy);
+        await sleep(150);
+        await take(worker, policy, 0);
+        await sleep(2_050);
+        await take(worker, policy, 0);
+      }
+      expect((await ledger.event(id))?.copies[0]).toMatchObject({ state: "dead" });
+      expect((await operations.deadLetters({ limit: 10 })).items).toMatchObject([
+        { eventId: id, destination: DESTINATION },
+      ]);
+    },
+  );
 
   withStore("returns copies of a lost answer to the lane and leaves those in flight", async ({ inbox, outbox }) => {
     for (let i = 0; i < 3; i++) await inbox.claim(newEvent());

@@ -42,47 +42,8 @@ export class RedisLedger implements Ledger {
     return fields["m"] === undefined ? undefined : eventView(id, fields);
   }
 
-  async events(route: string, limit: number): Promise<readonly EventView[]> {
-    const ids = await this.#ask(() => this.#redis.zrange(`${this.#prefix}log:${route}`, "0", String(limit - 1), "REV"));
-    const views = await Promise.all(ids.map((id) => this.#listed(id)));
-    return views.filter((view) => view !== undefined);
-  }
-
   async body(id: string): Promise<Buffer | undefined> {
     return (await this.#ask(() => this.#redis.hgetBuffer(`${this.#prefix}e:${id}`, "b"))) ?? undefined;
-  }
-
-  async deadLetters(query: Parameters<Ledger["deadLetters"]>[0]): ReturnType<Ledger["deadLetters"]> {
-    const owner = query.destination ?? query.route;
-    const key = `${this.#prefix}dead${owner === undefined ? "" : `:${owner}`}`;
-    const offset = query.cursor === undefined ? 0 : await this.#offsetAfter(key, query.cursor);
-    const rows = await this.#ask(() =>
-      this.#redis.zrange(key, String(offset), String(offset + query.limit - 1), "WITHSCORES"),
-    );
-    const members: [member: string, diedAt: number][] = [];
-    for (let i = 0; i + 1 < rows.length; i += 2) members.push([rows[i] ?? "", Number(rows[i + 1])]);
-    const items = await Promise.all(members.map(([member, diedAt]) => this.#deadLetter(member, diedAt)));
-    const found = items.filter((item) => item !== undefined);
-    const last = members.at(-1);
-    if (last === undefined || members.length < query.limit) return { items: found };
-    return { items: found, next: `${last[1]}:${last[0]}` };
-  }
-
-  /**
-   * Where a page that ended with `<score>:<member>` goes on. Dead letters come and go while somebody pages: a count of those seen would skip some. When
-   * the last one itself is gone, those of its millisecond may be seen again.
-   */
-  async #offsetAfter(key: string, cursor: string): Promise<number> {
-    const colon = cursor.indexOf(":");
-    const [score, member] = [cursor.slice(0, colon), cursor.slice(colon + 1)];
-    const [now, rank, before] = await this.#ask(() =>
-      Promise.all([
-        this.#redis.zscore(key, member),
-        this.#redis.zrank(key, member),
-        this.#redis.zcount(key, "-inf", `(${score}`),
-      ]),
-    );
-    return now === score && rank !== null ? rank + 1 : before;
   }
 
   async rejections(route: string): Promise<readonly Rejection[]> {
@@ -141,15 +102,6 @@ export class RedisLedger implements Ledger {
       if (error instanceof CustodyError && error.code !== "Script") throw error;
       return undefined;
     }
-  }
-
-  async #deadLetter(member: string, diedAt: number): Promise<DeadLetter | undefined> {
-    const bar = member.indexOf("|");
-    const [eventId, destination] = [member.slice(0, bar), member.slice(bar + 1)];
-    const view = await this.#listed(eventId);
-    const copy = view?.copies.find((candidate) => candidate.destination === destination);
-    if (view === undefined || copy === undefined) return undefined;
-    return { eventId, destination, route: view.route, diedAt, failureContext: failureContext(copy.attempts) };
   }
 
   async #ask<T>(question: () => Promise<T>): Promise<T> {
