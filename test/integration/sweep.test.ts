@@ -1,12 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { leaderLeaseName } from "../../src/api/names.ts";
+import { leaderLeaseName, signingRingSecretName } from "../../src/api/names.ts";
 import { configSchema } from "../../src/config/schema.ts";
 import type { Operator } from "../../src/controllers/webhook-route/operator.ts";
 import { Publications } from "../../src/controllers/webhook-route/publishing/publications.ts";
 import { type RouteObject, RouteIndex } from "../../src/controllers/webhook-route/watching/route-index.ts";
 import { Sweep } from "../../src/controllers/webhook-route/children/sweep.ts";
 import { servedSecret } from "../../src/controllers/webhook-route/testing.ts";
-import { emptySide } from "../../src/controllers/webhook-destination/testing.ts";
+import { WEBHOOK_DESTINATIONS } from "../../src/controllers/webhook-destination/destination-types.ts";
+import { WEBHOOK_ROUTES } from "../../src/controllers/webhook-route/route-types.ts";
+import { destinationOf, emptySide, publishedOf } from "../../src/controllers/webhook-destination/testing.ts";
 import { KubeClient } from "../../src/kube/client.ts";
 import { LEASES, NAMESPACES } from "../../src/kube/core-types.ts";
 import { EVENTS, EventRecorder } from "../../src/kube/event-recorder.ts";
@@ -26,15 +28,19 @@ describe("a sweep", () => {
   let publications: Publications;
   let routes: RouteIndex;
   let queued: string[];
+  let destinations: ReturnType<typeof emptySide>;
+  let rings: { readonly namespace: string; readonly name: string }[];
+  let removed: string[];
   let ending: AbortController;
   let swept: Promise<void>;
 
   beforeEach(async () => {
-    api = await startFakeApiServer([NAMESPACES, LEASES, EVENTS]);
+    api = await startFakeApiServer([NAMESPACES, LEASES, EVENTS, WEBHOOK_ROUTES, WEBHOOK_DESTINATIONS]);
     api.addNamespace(RELEASE);
     client = new KubeClient(new KubeTransport({ auth: api.auth(), metrics: createMetrics() }));
     const reporting = { reportingController: "davit.dev/controller", reportingInstance: "here" };
     events = new EventRecorder({ client, ...reporting });
+    [destinations, rings, removed] = [emptySide(), [], []];
     [publications, routes, queued, ending] = [new Publications(), new RouteIndex(), [], new AbortController()];
     await client.resource(LEASES).create({
       metadata: { namespace: RELEASE, name: leaderLeaseName("default") },
@@ -72,10 +78,13 @@ describe("a sweep", () => {
       routes,
       logger: createLogger("controller", { level: "silent" }),
       children: { list: () => [] },
-      destinations: emptySide(),
-      rings: { all: () => [] },
+      destinations,
+      rings: { all: () => rings, remove: async ({ name }: { name: string }) => removed.push(name) },
       namespace: (name: string) => ({ metadata: { name } }),
-      enqueue: { route: (key: string) => queued.push(key) },
+      enqueue: {
+        route: (key: string) => queued.push(key),
+        destination: (key: string) => queued.push(`destination ${key}`),
+      },
     } as unknown as Operator;
     const clock = { now: () => 0, monotonic: () => 0 };
     const sweep = new Sweep(operator, { metrics, clock, isSynced: () => true, firstMs: 0, periodMs: 10 });
@@ -120,6 +129,25 @@ describe("a sweep", () => {
     publish("orders-10");
     for (let n = 0; n < 10; n++) routes.remove(`shop/orders-${n}`);
     await expect.poll(told, { interval: 5 }).toHaveLength(2);
+  });
+
+  test("looks after what is published of WebhookDestinations that are gone, and leaves those alone that are there", async () => {
+    for (const name of ["gone", "there"]) destinations.publications.put(publishedOf(destinationOf(name)));
+    destinations.index.put("shop/there", destinationOf("there"));
+    start();
+    await expect.poll(() => queued, { interval: 5 }).toContain("destination shop/gone");
+    expect(queued).not.toContain("destination shop/there");
+  });
+
+  test("takes no ring of a key that a WebhookDestination signs with", async () => {
+    const signing = (name: string) => ({ scheme: "StandardWebhooks", secretRef: { name, key: "k" } }) as const;
+    const ringOf = (secret: string) => signingRingSecretName("default", "shop", secret, "k");
+    destinations.index.put("shop/acme", destinationOf("acme", { signing: signing("used") }));
+    rings = ["used", "left"].map((secret) => ({ namespace: "shop", name: ringOf(secret) }));
+    start();
+    await expect.poll(() => removed, { interval: 5 }).toEqual([ringOf("left")]);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(new Set(removed)).toEqual(new Set([ringOf("left")]));
   });
 
   test("takes what is few, and tells nobody", async () => {

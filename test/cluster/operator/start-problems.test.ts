@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { WEBHOOK_DESTINATIONS } from "../../../src/controllers/webhook-destination/destination-types.ts";
 import { WEBHOOK_ROUTES } from "../../../src/controllers/webhook-route/route-types.ts";
 import { LEASES, NAMESPACES, SECRETS } from "../../../src/kube/core-types.ts";
 import { heldPort } from "../../support/held-port.ts";
@@ -111,8 +112,10 @@ describe("a controller says once, and what to do about it, that", () => {
     await complains(running, /knows no WebhookRoutes: install the CRDs/);
     expect((await running.readyz()).text).toMatch(/install the CRDs/);
     fake.serve(WEBHOOK_ROUTES);
+    await becomes(() => complaints(running).at(-1), expect.stringMatching(/knows no WebhookDestinations: install/));
+    fake.serve(WEBHOOK_DESTINATIONS);
     await becomes(() => complaints(running).at(-1), expect.not.stringMatching(/install the CRDs/));
-    fake.unserve(WEBHOOK_ROUTES);
+    for (const type of [WEBHOOK_ROUTES, WEBHOOK_DESTINATIONS]) fake.unserve(type);
   });
 
   test("the API server is too old", async () => {
