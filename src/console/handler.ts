@@ -9,6 +9,9 @@ import type { InFlight } from "./in-flight.ts";
 import { readInput } from "./input.ts";
 import { Refused } from "./refusals.ts";
 
+/** Longest name in an audit line, characters. */
+const MAX_NAME = 256;
+
 /** Whom tokens belong to, where callers are more than a name and rights. */
 export interface AccessOf<C extends Caller> extends Access {
   caller(token: string): Promise<C | undefined>;
@@ -99,7 +102,9 @@ export class Handler<C extends Caller> {
     path: Readonly<Record<string, string>>,
     answer: Answer | Refused,
   ): void {
-    const line = { audit: true, caller: caller.name, operation, ...path };
+    // What was refused may have anything for a name.
+    const names = Object.fromEntries(Object.entries(path).map(([name, value]) => [name, value.slice(0, MAX_NAME)]));
+    const line = { audit: true, caller: caller.name, operation, ...names };
     if (answer instanceof Refused) {
       const { status, code: reason, details } = answer;
       this.#options.logger.info({ ...line, status, reason, detail: details.detail }, "change refused");

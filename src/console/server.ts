@@ -98,8 +98,13 @@ function appOf<C extends Caller>(options: ListenerOptions<C>, inFlight: InFlight
     count("", 404);
   };
   app.use((request: Request, response: Response) => nothing(request, response));
-  // A path that cannot be decoded names nothing; nothing else throws.
-  app.use((_error: unknown, request: Request, response: Response, _next: NextFunction) => nothing(request, response));
+  app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
+    // A path that cannot be decoded names nothing.
+    if (error instanceof URIError) return nothing(request, response);
+    options.logger.error({ err: error }, "an answer of the API could not be made");
+    answer(request, response, new Refused("Unexpected"));
+    return count("", 503);
+  });
   return app;
 }
 

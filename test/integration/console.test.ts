@@ -122,6 +122,22 @@ describe("the console", () => {
       expect([path, (await call(running, path)).status]).toEqual([path, 404]);
   });
 
+  it("answers 503 and says so in the log when something breaks that should not", async () => {
+    running.directory.route = () => {
+      throw new Error("broken");
+    };
+    const { status, body, headers } = await call(running, rejections);
+    expect([status, body.error, headers.get("retry-after")]).toEqual([503, "Unexpected", "5"]);
+    expect(running.log()).toMatchObject([{ level: 50, operation: "listRejections", err: { message: "broken" } }]);
+    running.directory.route = (name) => ({ ...knownRoute(name, "orders", ROUTE), route: ROUTE });
+    running.store.ledger = () => {
+      const circular: unknown[] = [];
+      circular.push(circular);
+      return { rejections: async () => [{ at: 1, headerNames: circular }] } as never;
+    };
+    expect((await call(running, rejections)).body.error).toBe("Unexpected");
+  });
+
   it("counts requests by operation and status", async () => {
     await call(running, rejections);
     await call(running, rejections, { token: "" });
