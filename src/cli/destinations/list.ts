@@ -91,7 +91,7 @@ const UNITS = [
 ] as const;
 
 /** Seconds in their largest unit: `5m`, `3h`. */
-export function ageText(seconds: number): string {
+function ageText(seconds: number): string {
   const unit = UNITS.find(([, size]) => seconds >= size);
   return unit === undefined ? `${Math.round(seconds)}s` : `${Math.floor(seconds / unit[1])}${unit[0]}`;
 }

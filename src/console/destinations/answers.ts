@@ -1,15 +1,11 @@
 import type { GateView } from "../../custody/gate.ts";
 import type { DestinationStatistics } from "../../custody/statistics.ts";
 import type { KnownDestination } from "../directory.ts";
-
-/** A point in time as the API writes it. */
-export function iso(ms: number): string {
-  return new Date(ms).toISOString();
-}
+import { isoTime } from "../filters.ts";
 
 /** `{ name: time }`, or nothing when it is not known. */
 function timed(name: string, ms: number | undefined): object {
-  return ms === undefined ? {} : { [name]: iso(ms) };
+  return ms === undefined ? {} : { [name]: isoTime(ms) };
 }
 
 /** A gate for callers. */
@@ -36,7 +32,7 @@ export function statisticsAnswer({ id, name, suspended }: KnownDestination, know
     id,
     name,
     suspended,
-    at: iso(at),
+    at: isoTime(at),
     gate: gateAnswer(gate),
     copies,
     ...timed("oldestWaitingAt", oldestWaitingAt),
@@ -44,7 +40,7 @@ export function statisticsAnswer({ id, name, suspended }: KnownDestination, know
     ...timed("lastDeliveredAt", lastDeliveredAt),
     delivered: hours.reduce((sum, hour) => sum + hour.delivered, 0),
     failed: hours.reduce((sum, hour) => sum + hour.failed, 0),
-    hours: hours.map((hour) => ({ ...hour, from: iso(hour.from) })),
+    hours: hours.map((hour) => ({ ...hour, from: isoTime(hour.from) })),
   };
 }
 

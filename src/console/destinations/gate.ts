@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { endpoint } from "../endpoint.ts";
+import { isoTime } from "../filters.ts";
 import { integer, time } from "../parameters.ts";
 import { invalid, Refused } from "../refusals.ts";
 import { gateAnswer } from "./answers.ts";
@@ -43,7 +44,7 @@ export const holdDestination = endpoint({
     if ((await ledger.hold(destination, end)) === undefined) throw new Refused("DestinationDisabled");
     return {
       body: { gate: gateAnswer(await ledger.gate(destination)) },
-      audit: { until: new Date(end).toISOString() },
+      audit: { until: isoTime(end) },
     };
   },
 });

@@ -3,7 +3,7 @@ import type { Directory, KnownDestination } from "../directory.ts";
 import { Refused } from "../refusals.ts";
 
 /** Namespace and id of a WebhookDestination, as a path has them. */
-export interface DestinationPath {
+interface DestinationPath {
   readonly namespace: string;
   readonly destination: string;
 }

@@ -6,10 +6,10 @@ import type { Custody } from "../endpoint.ts";
 import { invalid } from "../refusals.ts";
 
 /** Type of a test event that names none. */
-export const TEST_TYPE = "davit.test";
+const TEST_TYPE = "davit.test";
 
 /** What a test event is to be. */
-export interface TestEventRequest {
+interface TestEventRequest {
   /** Name of its route. Absent: the only one that may reach the destination. */
   readonly route?: string | undefined;
   readonly eventType?: string | undefined;
@@ -17,7 +17,7 @@ export interface TestEventRequest {
 }
 
 /** A test event that is in custody. */
-export interface SentTestEvent {
+interface SentTestEvent {
   /** Its outcome is read by it. */
   readonly id: string;
   readonly route: string;

@@ -10,7 +10,7 @@ const PER_SECOND = 1_000 * PER_MS;
 const LAST_ROUTE = "ffffffffffffffff";
 
 /** A page of several routes' events. */
-export interface MergedPage {
+interface MergedPage {
   readonly items: readonly EventView[];
   /** Position of the next page; absent at the end. */
   readonly next?: string;
