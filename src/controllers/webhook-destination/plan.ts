@@ -74,6 +74,11 @@ function manifestOf({ metadata, spec }: Live<DestinationObject>): WebhookDestina
   };
 }
 
+function labelled(destination: Live<DestinationObject>): WebhookDestination {
+  const manifest = manifestOf(destination);
+  return { ...manifest, metadata: { ...manifest.metadata, labels: destination.metadata.labels ?? {} } };
+}
+
 /** Compiles a WebhookDestination with its Secrets: what is published, and what workers get. Pure. */
 export function planDestination(input: DestinationInput): DestinationPlan {
   const { destination, secrets, now, releaseKey } = input;
@@ -81,7 +86,7 @@ export function planDestination(input: DestinationInput): DestinationPlan {
   const validation = validationOf(destination);
   const signing = destination.spec.signing?.secretRef;
   const compiled = compileDestination({
-    destination: manifestOf(destination),
+    destination: labelled(destination),
     validation,
     namespace,
     secrets,
@@ -110,6 +115,8 @@ function publicationOf(
 ): Omit<DestinationPublication, "seq"> {
   const { metadata, spec } = destination;
   const { namespace = "", name, uid } = metadata;
+  // Labels say who may choose it, not what it is.
+  const { labels: _, ...told } = entry;
   return {
     schema: 1,
     minReader: 1,
@@ -118,7 +125,7 @@ function publicationOf(
     uid,
     id: idOf(destination),
     destination: entry.id,
-    digest: createHmac("sha256", releaseKey).update(JSON.stringify(entry)).digest("hex"),
+    digest: createHmac("sha256", releaseKey).update(JSON.stringify(told)).digest("hex"),
     ...(entry.suspended && { suspended: true }),
     ...(spec.concurrency !== undefined && { limit: spec.concurrency }),
     tokenHashes: hashes,
