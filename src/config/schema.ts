@@ -27,6 +27,11 @@ const redis = z.strictObject({
     .describe(
       "`Provisioned`: Secret of the release's namespace in which the controller keeps the gateways' Redis URL (key `url`). Default: gateways have a user that somebody else makes.",
     ),
+  consoleSecretName: label()
+    .optional()
+    .describe(
+      "`Provisioned`: the same for the console's Redis URL. Default: it has a user that somebody else makes, or there is no console.",
+    ),
   durability: z
     .enum(["verify", "assert"])
     .default("verify")
@@ -261,6 +266,28 @@ const worker = z.strictObject({
   egress: deliveryEgress(),
 });
 
+/** The operations API, and the listener for holders of tokens of WebhookDestinations. */
+const console = z.strictObject({
+  port: port().default(8082).describe("Port of the operations API, for the inside of the cluster; never expose it."),
+  destinationPort: port()
+    .optional()
+    .describe(
+      "Port of the listener for whoever has a token of a WebhookDestination (`access.tokenSecretRef`). Default: there is none.",
+    ),
+  address: z.string().default("0.0.0.0").describe("Address of all listeners."),
+  adminPort: port().default(9090).describe("Port of /metrics, /livez and /readyz."),
+  audience: z
+    .string()
+    .min(1)
+    .max(253)
+    .default("davit")
+    .describe("Audience that the tokens of callers of the operations API must be made for."),
+  shutdownDelayMs: whole(0, 3_600_000)
+    .default(5_000)
+    .describe("Time, not ready but still serving, before the listeners close."),
+  shutdownGraceMs: whole(0, 3_600_000).default(15_000).describe("Time for requests in flight to end after that."),
+});
+
 /** The config file of every role: one YAML, a section per role. Unknown keys are refused. */
 export const configSchema = z.strictObject({
   release: label().default("davit").describe("Helm release: prefix of what belongs to the release as a whole."),
@@ -287,6 +314,7 @@ export const configSchema = z.strictObject({
     .prefault({}),
   controller: controller.prefault({}),
   gateway: gateway.prefault({}),
+  console: console.prefault({}),
   workers: workers.prefault({}),
   worker: worker.prefault({}),
 });

@@ -27,7 +27,7 @@ describe("the bundled Redis", () => {
   beforeAll(async () => {
     dir = mkdtempSync(join(tmpdir(), "davit-chart-"));
     port = await heldPort();
-    const objects = await renderChart({ values: { redis: { users: "Shared" } } });
+    const objects = await renderChart({ values: { redis: { users: "Shared" }, console: { enabled: true } } });
     secret = find(objects, "Secret", "davit-redis-credentials")["stringData"];
     workerUrl = find(objects, "Secret", "davit-redis")["stringData"].url;
     const conf: string = find(objects, "ConfigMap", "davit-redis")["data"]["redis.conf"];
@@ -62,7 +62,7 @@ describe("the bundled Redis", () => {
   }
   const urlOf = (role: string) => (role === "worker" ? workerUrl : (secret[`${role}Url`] as string));
 
-  it.each(["controller", "gateway", "worker"])("lets the %s do its work", async (role) => {
+  it.each(["controller", "gateway", "console", "worker"])("lets the %s do its work", async (role) => {
     const store = new RedisStore({ url: at(urlOf(role)) });
     closers.push(() => store.close());
     expect(await store.start()).toMatchObject({ up: true });
@@ -84,6 +84,9 @@ describe("the bundled Redis", () => {
     ["the gateway", "gateway", ["KEYS", "*"]],
     ["the gateway", "gateway", ["ACL", "WHOAMI"]],
     ["the gateway", "gateway", ["GET", "davit:other:{shop}:live"]],
+    ["the console", "console", ["CONFIG", "GET", "requirepass"]],
+    ["the console", "console", ["KEYS", "*"]],
+    ["the console", "console", ["GET", "davit:other:{shop}:live"]],
     ["the worker", "worker", ["ACL", "LIST"]],
     ["the controller", "controller", ["FLUSHALL"]],
     ["the controller", "controller", ["GET", "davit:other:{shop}:live"]],

@@ -17,9 +17,9 @@ const controllerConfig = (objects: readonly KubeObject[]) =>
   objects.find(({ kind, metadata }) => kind === "ConfigMap" && metadata.name === "davit-controller")?.["data"][
     "davit.yaml"
   ] as string;
-const secretRules = (objects: readonly KubeObject[]) =>
+const secretRules = (objects: readonly KubeObject[], name = GATEWAY) =>
   (objects.find(({ kind, metadata }) => kind === "Role" && metadata.name === "davit-controller")?.["rules"] ?? [])
-    .filter(({ resourceNames = [] }: { resourceNames?: string[] }) => resourceNames.includes(GATEWAY))
+    .filter(({ resourceNames = [] }: { resourceNames?: string[] }) => resourceNames.includes(name))
     .map(({ verbs }: { verbs: string[] }) => verbs);
 const GATEWAY = "davit-default-redis-gateway";
 const external = { secretName: "redis", controllerKey: "admin", gatewayKey: "gateway" };
@@ -37,6 +37,17 @@ describe("Redis URLs of controller and gateways", () => {
     expect([urlOf(objects, "controller"), urlOf(objects, "gateway")]).toEqual(["redis/admin", `${GATEWAY}/url`]);
     expect(controllerConfig(objects)).toContain(`gatewaySecretName: ${GATEWAY}`);
     expect(secretRules(objects)).toEqual([["get", "update"]]);
+  });
+
+  test("are kept for the console likewise", async () => {
+    const console = { enabled: true };
+    const provisioned = await renderChart({ values: { redis: { users: "Provisioned", external }, console } });
+    expect(urlOf(provisioned, "console")).toBe("davit-default-redis-console/url");
+    expect(controllerConfig(provisioned)).toContain("consoleSecretName: davit-default-redis-console");
+    expect(secretRules(provisioned, "davit-default-redis-console")).toEqual([["get", "update"]]);
+    const provided = await renderChart({ values: { redis: { external }, console } });
+    expect(urlOf(provided, "console")).toBe("redis/url");
+    expect(urlOf(await renderChart({ values: { console } }), "console")).toBe("davit-redis-credentials/consoleUrl");
   });
 
   test("are those of the bundled Redis, whose gateways need not wait for the controller", async () => {

@@ -64,6 +64,8 @@ describe.each(names)("the chart with the values %s", (name) => {
   });
 });
 
+const CONSOLE = { console: { enabled: true } };
+
 describe("the chart", () => {
   it("installs the CRDs as they stand in crds/, kept on uninstall", async () => {
     const rendered = (await renderChart()).filter(({ kind }) => kind === "CustomResourceDefinition");
@@ -85,12 +87,41 @@ describe("the chart", () => {
   });
 
   it("gives Redis the passwords that stand in the URLs, as hashes", async () => {
-    const { stringData } = only(await renderChart(), "Secret", "davit-redis-credentials");
-    for (const role of ["controller", "gateway"]) {
+    const { stringData } = only(await renderChart({ values: CONSOLE }), "Secret", "davit-redis-credentials");
+    for (const role of ["controller", "gateway", "console"]) {
       const { username, password } = new URL(stringData[`${role}Url`]);
       expect([username, password]).toEqual([`davit-${role}`, stringData[`${role}Password`]]);
       expect(stringData["users.acl"]).not.toContain(password);
     }
+  });
+
+  it("has a console only where that is wanted, and no Service for holders of tokens unless that is too", async () => {
+    const namesOf = async (console: object) =>
+      (await renderChart({ values: { console } })).map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    expect((await namesOf({})).filter((name) => name.includes("console"))).toEqual([]);
+    const own = await namesOf({ enabled: true });
+    expect(own).toEqual(expect.arrayContaining(["Deployment davit-console", "Service davit-console"]));
+    expect(own).not.toContain("Service davit-destinations");
+    const both = await namesOf({ enabled: true, destinations: { enabled: true } });
+    expect(both).toContain("Service davit-destinations");
+  });
+
+  it("gives a console a config that it accepts, and ends it no earlier than its own shutdown takes", async () => {
+    const console = { enabled: true, audience: "ops", destinations: { enabled: true }, shutdownDelayMs: 1_001 };
+    const objects = await renderChart({ values: { console } });
+    const config = parseConfig(only(objects, "ConfigMap", "davit-console")["data"]["davit.yaml"], {}, "console");
+    expect(config.console).toMatchObject({ audience: "ops", destinationPort: 8083, shutdownDelayMs: 1_001 });
+    const { terminationGracePeriodSeconds } = only(objects, "Deployment", "davit-console")["spec"].template.spec;
+    expect(terminationGracePeriodSeconds).toBeGreaterThanOrEqual(1 + 15 + 10);
+  });
+
+  it("gives the console no way to the Secrets of anybody but what is published of destinations", async () => {
+    const objects = await renderChart({ values: CONSOLE });
+    const roles = objects.filter(({ kind, metadata }) => kind?.endsWith("Role") && metadata.name === "davit-console");
+    const ofSecrets = roles.filter(({ rules }) =>
+      (rules as { resources: string[] }[]).some(({ resources }) => resources.includes("secrets")),
+    );
+    expect(ofSecrets.map(({ kind, metadata }) => [kind, metadata.namespace])).toEqual([["Role", "davit-destinations"]]);
   });
 
   it("lets the workers that the controller makes through to Redis when there are network policies", async () => {
@@ -132,12 +163,13 @@ describe("the chart", () => {
   });
 
   it("starts the bundled Redis anew when it has to know other users, as it reads them at its start", async () => {
-    const checksum = async (users: string) => {
-      const redis = only(await renderChart({ values: { redis: { users } } }), "StatefulSet", "davit-redis");
+    const checksum = async (users: string, more: object = {}) => {
+      const redis = only(await renderChart({ values: { redis: { users }, ...more } }), "StatefulSet", "davit-redis");
       return redis["spec"].template.metadata.annotations["davit.dev/config-checksum"] as string;
     };
     expect(await checksum("Shared")).not.toBe(await checksum("Provisioned"));
     expect(await checksum("Provisioned")).toBe(await checksum("Provisioned"));
+    expect(await checksum("Provisioned", CONSOLE)).not.toBe(await checksum("Provisioned"));
   });
 
   it("leaves the credentials of Redis to a Secret that is named", async () => {

@@ -12,6 +12,7 @@ export const VARIANTS: Readonly<Record<string, object>> = {
       api: { from: [{ namespaceSelector: { matchLabels: { "davit.dev/publishes": "true" } } }] },
     },
     controller: { replicas: 1 },
+    console: { enabled: true, from: [{ namespaceSelector: { matchLabels: { "davit.dev/operates": "true" } } }] },
     networkPolicy: { enabled: true },
   },
   "external-redis": {
@@ -24,7 +25,7 @@ export const VARIANTS: Readonly<Record<string, object>> = {
     instance: "edge",
     logLevel: "debug",
     redis: {
-      external: { secretName: "redis", controllerKey: "controller", gatewayKey: "gateway" },
+      external: { secretName: "redis", controllerKey: "controller", gatewayKey: "gateway", consoleKey: "console" },
       durability: "assert",
       replicas: 1,
       providedSecretName: "redis-workers",
@@ -54,6 +55,17 @@ export const VARIANTS: Readonly<Record<string, object>> = {
       tolerations: [{ key: "edge", operator: "Exists" }],
       affinity: { nodeAffinity: {} },
       topologySpreadConstraints: [{ maxSkew: 1, topologyKey: "zone", whenUnsatisfiable: "DoNotSchedule" }],
+    },
+    console: {
+      enabled: true,
+      replicas: 1,
+      audience: "davit-console",
+      destinations: { enabled: true, port: 8080, annotations: { a: "b" } },
+      shutdownDelayMs: 1_001,
+      serviceAccountAnnotations: { a: "b" },
+      podLabels: { c: "d" },
+      podAnnotations: { e: "f" },
+      nodeSelector: { zone: "a" },
     },
     workers: {
       image: "images.example.com/worker:1",

@@ -29,10 +29,11 @@ describe("what the chart lets its roles do", () => {
     );
     const isCluster = scope === "cluster";
     const rbac = isCluster ? { scope: "Cluster" } : { scope: "Namespaces", namespaces: [enabled] };
-    const made = await roles({ rbac }, release as string);
-    const namespaces = { release, routes: made.routesNamespace, enabled, ...(isCluster ? {} : { other }) };
+    const made = await roles({ rbac, console: { enabled: true } }, release as string);
+    const { routesNamespace: routes, destinationsNamespace: destinations } = made;
+    const namespaces = { release, routes, destinations, enabled, ...(isCluster ? {} : { other }) };
     const sections: string[] = [];
-    for (const role of ["controller", "gateway"] as const) {
+    for (const role of ["controller", "gateway", "console"] as const) {
       for (const [name, namespace] of Object.entries(namespaces)) {
         const rights = await rightsOf(cluster, made[role], namespace as string);
         sections.push(`# ${role}, in the namespace: ${name}`, ...rights, "");
@@ -132,10 +133,14 @@ describe.each(Object.keys(VARIANTS))("the API server, asked about the chart with
   it("knows every field and accepts every object", async () => {
     const [release, namespace] = [uniqueRelease(), await cluster.namespace("release")];
     const made = await roles(values, namespace);
-    const routes = `${release}-routes`;
+    const places = new Map([
+      [`${release}-routes`, made.routesNamespace],
+      [`${release}-destinations`, made.destinationsNamespace],
+    ]);
     for (const object of await renderChart({ release, namespace, values })) {
       // Its namespace is not there in a dry run; another one stands for it.
-      if (object.metadata.namespace === routes) object.metadata.namespace = made.routesNamespace;
+      const { namespace: place = "" } = object.metadata;
+      if (places.has(place)) object.metadata.namespace = places.get(place) as string;
       const path = pathOf(object);
       const { status, body } = await cluster.admin.request(
         "POST",

@@ -32,8 +32,8 @@ describe("custody under least privilege", () => {
     await redis.client().call("ACL", "SETUSER", name, "reset", "on", `>${name}`, ...rules.split(" "));
     return `redis://${name}:${name}@127.0.0.1:${redis.port}`;
   };
-  const open = async (url: string) => {
-    const store = new RedisStore({ url });
+  const open = async (url: string, durability: "verify" | "assert" = "verify") => {
+    const store = new RedisStore({ url, durability });
     stores.push(store);
     await store.start();
     return store;
@@ -81,6 +81,16 @@ describe("custody under least privilege", () => {
   ])("the self-test says what a user lacks: %s", async (_what, rules) => {
     const store = await open(await user("poor", rules));
     await expect(store.selfTest(SCOPE)).rejects.toMatchObject({ code: "Denied" });
+  });
+
+  test("the console's user runs every script, and reads no settings", async () => {
+    const url = await user("console", aclRules({ role: "console", ...SCOPE }).join(" "));
+    const console = await open(url, "assert");
+    expect(console.health()).toMatchObject({ up: true });
+    await console.selfTest(SCOPE);
+    const client = redis.client({ username: "console", password: "console" });
+    await expect(client.call("CONFIG", "GET", "requirepass")).rejects.toThrow("NOPERM");
+    await expect(client.get("davit:other:{shop}:live")).rejects.toThrow("NOPERM");
   });
 
   test("secrets of handshakes are the gateway's and the controller's, and out of a worker's reach", async () => {

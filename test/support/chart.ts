@@ -71,9 +71,13 @@ export interface ChartRoles {
   readonly namespace: string;
   /** `<release>-routes`, made by the chart. */
   readonly routesNamespace: string;
+  /** `<release>-destinations`, made by the chart. */
+  readonly destinationsNamespace: string;
   /** For `cluster.clientFor`, `kubeconfigFor` and `tokenFor`. */
   readonly controller: ServiceAccount;
   readonly gateway: ServiceAccount;
+  /** There only with `console.enabled`. */
+  readonly console: ServiceAccount;
   /** Takes the cluster-wide objects and the namespace of the routes away again; the release's namespace is the caller's. */
   remove(): Promise<void>;
 }
@@ -101,8 +105,10 @@ export async function chartRoles(
     release,
     namespace,
     routesNamespace: `${release}-routes`,
+    destinationsNamespace: `${release}-destinations`,
     controller: account("controller"),
     gateway: account("gateway"),
+    console: account("console"),
     remove: async () => {
       for (const object of objects.filter(isShared)) await cluster.admin.request("DELETE", pathOf(object));
     },

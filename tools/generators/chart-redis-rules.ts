@@ -6,6 +6,7 @@ const SOURCE = "src/custody/redis/user-rules.ts";
 const USERS: readonly { readonly name: string; readonly role: RedisRole; readonly more?: string }[] = [
   { name: "controller", role: "controller", more: "+acl" },
   { name: "gateway", role: "gateway" },
+  { name: "console", role: "console" },
   { name: "worker", role: "shared" },
 ];
 

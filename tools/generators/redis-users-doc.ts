@@ -6,6 +6,7 @@ const NAMESPACE = "NAMESPACE";
 const ROLES: readonly { readonly role: RedisRole; readonly number: string; readonly when: string }[] = [
   { role: "gateway", number: "one a release", when: "always" },
   { role: "controller", number: "one a release", when: "always" },
+  { role: "console", number: "one a release", when: "with a console" },
   { role: "worker", number: "one for each namespace with routes", when: "`Provided`" },
   { role: "shared", number: "one a release, instead of the others", when: "`Shared`" },
 ];
@@ -22,7 +23,7 @@ export const redisUsersDoc: Generator = {
       "",
       "`redis.users` in the config says who makes the users:",
       "",
-      "- `Provisioned`: the controller sets them on every node and puts the URL of each namespace, and that of the gateways, into a Secret. A Redis that was restarted gets them again within seconds. Its own URL needs an administrator (`+acl`); where that cannot be had, as on some managed servers, use `Provided`. A Secret that is deleted is made anew with another password; the one before is accepted for 10 minutes.",
+      "- `Provisioned`: the controller sets them on every node and puts the URL of each namespace, and those of the gateways and the console, into a Secret. A Redis that was restarted gets them again within seconds. Its own URL needs an administrator (`+acl`); where that cannot be had, as on some managed servers, use `Provided`. A Secret that is deleted is made anew with another password; the one before is accepted for 10 minutes.",
       "- `Provided`: you make them with the rules below on every node (and keep them: `aclfile`, or the server's configuration), and a Secret (`redis.providedSecretName`, key `url`) in each namespace with routes.",
       "- `Shared`: one user for everything. Workers then run in the release's namespace, and handlers and images are refused.",
       "",
@@ -32,7 +33,7 @@ export const redisUsersDoc: Generator = {
       ...ROLES.flatMap(section),
       "## Checking",
       "",
-      "Gateways and workers try every command they need on keys of their own when they start, and are not ready while one is refused; the log has Redis's words.",
+      "Gateways, workers and the console try every command they need on keys of their own when they start, and are not ready while one is refused; the log has Redis's words.",
       "",
     ].join("\n"),
 };

@@ -11,6 +11,9 @@ redis:
   {{- with include "davit.redis.gatewaySecretName" . }}
   gatewaySecretName: {{ . }}
   {{- end }}
+  {{- with include "davit.redis.consoleSecretName" . }}
+  consoleSecretName: {{ . }}
+  {{- end }}
   durability: {{ .Values.redis.durability }}
   replicas: {{ .Values.redis.replicas | int64 }}
 {{- end }}
@@ -72,4 +75,16 @@ gateway:
   trustedProxies: {{ .Values.gateway.trustedProxies | toJson }}
   egress:
     allow: {{ .Values.gateway.egress.allow | toJson }}
+{{- end }}
+
+{{- define "davit.config.console" -}}
+{{ include "davit.config.common" . }}
+console:
+  port: 8082
+  {{- if .Values.console.destinations.enabled }}
+  destinationPort: 8083
+  {{- end }}
+  audience: {{ .Values.console.audience | quote }}
+  shutdownDelayMs: {{ .Values.console.shutdownDelayMs | int64 }}
+  shutdownGraceMs: {{ .Values.console.shutdownGraceMs | int64 }}
 {{- end }}

@@ -43,7 +43,7 @@ app.kubernetes.io/component: {{ . }}
 {{- end -}}
 {{- end }}
 
-{{/* Secret with the Redis URLs of controller and gateway. */}}
+{{/* Secret with the Redis URLs of controller, gateway and console. */}}
 {{- define "davit.redis.secretName" -}}
 {{- .Values.redis.external.secretName | default .Values.redis.bundled.credentialsSecretName | default (printf "%s-redis-credentials" .Release.Name) -}}
 {{- end }}
@@ -55,6 +55,13 @@ Redis are in its ACL file, so that gateways need not wait for the controller.
 {{- define "davit.redis.gatewaySecretName" -}}
 {{- if and (eq (include "davit.redis.users" .) "Provisioned") (ne (include "davit.redis.bundled" .) "true") -}}
 davit-{{ .Values.instance }}-redis-gateway
+{{- end -}}
+{{- end }}
+
+{{/* The same for the console. */}}
+{{- define "davit.redis.consoleSecretName" -}}
+{{- if and .Values.console.enabled (include "davit.redis.gatewaySecretName" .) -}}
+davit-{{ .Values.instance }}-redis-console
 {{- end -}}
 {{- end }}
 

@@ -17,3 +17,32 @@ subjects:
     name: {{ .root.Release.Name }}-{{ .account }}
     namespace: {{ .root.Release.Namespace }}
 {{- end }}
+
+{{/* Looking at what the operations API has, without bodies and headers. */}}
+{{- define "davit.rules.viewer" -}}
+- apiGroups: [davit.dev]
+  resources: [webhookroutes/events, webhookroutes/replays, webhookdestinations/statistics]
+  verbs: [get, list]
+- apiGroups: [davit.dev]
+  resources: [webhookroutes/deadletters, webhookroutes/rejections]
+  verbs: [list]
+{{- end }}
+
+{{/* What an operator may do beyond that. */}}
+{{- define "davit.rules.operator" -}}
+- apiGroups: [davit.dev]
+  resources: [webhookroutes/payloads]
+  verbs: [get]
+- apiGroups: [davit.dev]
+  resources: [webhookroutes/events, webhookroutes/deadletters]
+  verbs: [delete]
+- apiGroups: [davit.dev]
+  resources: [webhookroutes/replays]
+  verbs: [create, update]
+- apiGroups: [davit.dev]
+  resources: [webhookdestinations/gate]
+  verbs: [update]
+- apiGroups: [davit.dev]
+  resources: [webhookdestinations/test]
+  verbs: [create]
+{{- end }}

@@ -23,7 +23,7 @@ rendering, so that all templates see the same.
 {{- $secret := lookup "v1" "Secret" .Release.Namespace (include "davit.redis.secretName" .) | default dict }}
 {{- $data := $secret.data | default dict }}
 {{- $passwords := dict }}
-{{- range $key := list "controllerPassword" "gatewayPassword" "workerPassword" }}
+{{- range $key := list "controllerPassword" "gatewayPassword" "consolePassword" "workerPassword" }}
 {{- $known := index $data $key | default "" | b64dec }}
 {{- $_ := set $passwords $key ($known | default (randAlphaNum 40)) }}
 {{- end }}

@@ -19,39 +19,56 @@ export interface GatewayAccessOptions {
   readonly logger: Logger;
 }
 
+/** Whose users and Secrets are kept. */
+const ROLES = ["gateway", "console"] as const;
+type Role = (typeof ROLES)[number];
+
 /**
- * Keeps the user of the gateways and its Secret in the release's namespace (`redis.gatewaySecretName`), until the signal fires. The Secret is state: the
- * password is nowhere else.
+ * Keeps the users of the gateways and of the console, and their Secrets in the release's namespace (`redis.gatewaySecretName`, `redis.consoleSecretName`), until
+ * the signal fires. The Secrets are state: the passwords are nowhere else.
  */
 export async function keepGatewayAccess(options: GatewayAccessOptions, signal: AbortSignal): Promise<void> {
+  const roles = ROLES.filter((role) => secretNameOf(options.config, role) !== undefined);
+  await Promise.all(roles.map((role) => keepAccess(role, options, signal)));
+}
+
+function secretNameOf({ redis }: GatewayAccessOptions["config"], role: Role): string | undefined {
+  return role === "gateway" ? redis.gatewaySecretName : redis.consoleSecretName;
+}
+
+async function keepAccess(role: Role, options: GatewayAccessOptions, signal: AbortSignal): Promise<void> {
   let told = "";
   while (!signal.aborted) {
     let wait = AGAIN_MS;
     try {
-      await keepOnce(options, signal);
+      await keepOnce(role, options, signal);
       told = "";
     } catch (error) {
       wait = RETRY_MS;
       const message = error instanceof Error ? error.message : String(error);
       if (message !== told)
-        options.logger.warn({ err: error }, "the gateways' Redis user could not be made; trying again");
+        options.logger.warn({ role, err: error }, "the Redis user of a role could not be made; trying again");
       told = message;
     }
     await sleep(systemTimers, wait, signal);
   }
 }
 
-async function keepOnce({ config, client, users }: GatewayAccessOptions, signal: AbortSignal): Promise<void> {
-  const { instance, namespace, redis } = config;
-  const name = redis.gatewaySecretName;
+async function keepOnce(
+  role: Role,
+  { config, client, users }: GatewayAccessOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { instance, namespace } = config;
+  const name = secretNameOf(config, role);
   if (name === undefined) return;
-  const scope = { role: "gateway", instance } as const;
+  const scope = { role, instance };
   const resource = client.resource(SECRETS);
   const live = await resource.find({ namespace, name }, { signal });
   const url = Buffer.from(live?.data?.[KEY] ?? "", "base64").toString("utf8");
   const isUsable = users.isUsableFor(scope, url);
   const next = isUsable ? url : users.newUrlOf(scope);
-  // The user first: a gateway that finds the Secret must be let in.
+  // The user first: whoever finds the Secret must be let in.
   await users.grantTo(scope, next);
   if (isUsable) return;
   const labels = { [MANAGED_BY_LABEL]: MANAGED_BY, [INSTANCE_LABEL]: instance, [COMPONENT_LABEL]: "redis" };

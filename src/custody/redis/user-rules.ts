@@ -1,5 +1,5 @@
 /** Who connects to Redis. `shared`: gateway and workers of a release in one, for `redis.users: Shared`. */
-export type RedisRole = "gateway" | "worker" | "controller" | "shared";
+export type RedisRole = "gateway" | "worker" | "controller" | "console" | "shared";
 
 /** A user of a role. Workers have one a namespace, the others one a release. */
 export interface RedisUserScope {
@@ -29,6 +29,10 @@ const EXTRA: Readonly<Record<RedisRole, { readonly commands: readonly string[]; 
     commands: ["+@blocking", ...CHANNELS, "+multi", "+exec", "+config|get", "+wait"],
     why: "looks after shelves and backlogs of every namespace; with `Provisioned` it also needs `+acl`, and is then an administrator",
   },
+  console: {
+    commands: ["+publish", "+multi", "+exec", "+wait"],
+    why: "reads and changes what is in custody of every namespace for the callers of the operations API, and tells workers of it",
+  },
   shared: {
     commands: ["+@blocking", ...CHANNELS, "+multi", "+exec", "+config|get", "+wait"],
     why: "serves gateway, controller and workers alike",
@@ -38,7 +42,7 @@ const EXTRA: Readonly<Record<RedisRole, { readonly commands: readonly string[]; 
 /** Glob of the tags of an instance's namespaces. A worker's leaves out what handshakes left in its namespace (`handshakesKey`), by the colon after the brace. Braces are no special characters in a pattern of Redis. */
 function keysOf({ role, instance, namespace }: RedisUserScope): string {
   if (role === "worker") return `davit:${instance}:{${namespace ?? ""}}:*`;
-  return role === "gateway" ? `davit:${instance}:{*}:*` : `davit:${instance}:*`;
+  return role === "gateway" || role === "console" ? `davit:${instance}:{*}:*` : `davit:${instance}:*`;
 }
 
 /** Why a role has what it has, one clause. */
