@@ -60,7 +60,6 @@ export class RedisSide {
     if (users === undefined) return;
     manager.whileLeading((signal) => users.lead(signal, (namespace) => operator.enqueue.access(namespace)));
     const { config, client, logger } = this.#options;
-    if (config.redis.gatewaySecretName === undefined) return;
     manager.whileLeading((signal) => keepGatewayAccess({ config, client, users, logger }, signal));
   }
 
