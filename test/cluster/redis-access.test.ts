@@ -71,7 +71,7 @@ describe("Redis users (Provisioned)", () => {
     await sleep(2_500);
     await release.redis.kill9();
     await release.redis.restart();
-    await expect.poll(() => isLetIn(url), { ...poll, timeout: 15_000 }).toBe(true);
+    await expect.poll(() => isLetIn(url), poll).toBe(true);
     expect(await urlOf()).toBe(url);
   });
 
@@ -159,15 +159,15 @@ describe("Redis users (Provisioned)", () => {
   });
 });
 
-describe("the Redis user of gateways (Provisioned)", () => {
+describe.each(["gateway", "console"] as const)("the Redis user of the %s (Provisioned)", (role) => {
   test("is kept with its Secret in the release's namespace, with the chart's rights and no others", async () => {
-    const values = { redis: { users: "Provisioned", external: { secretName: "redis" } } };
+    const values = { redis: { users: "Provisioned", external: { secretName: "redis" } }, console: { enabled: true } };
     const release = await ControllerRelease.create(cluster, {}, values);
     try {
-      const gatewaySecretName = `davit-${release.instance}-redis-gateway`;
-      await release.start({ redis: { users: "Provisioned", gatewaySecretName } });
-      const urlOf = async () => (await secretOf(release.namespace, gatewaySecretName))?.["url"];
-      const user = userName({ role: "gateway", instance: release.instance });
+      const secretName = `davit-${release.instance}-redis-${role}`;
+      await release.start({ redis: { users: "Provisioned", [`${role}SecretName`]: secretName } });
+      const urlOf = async () => (await secretOf(release.namespace, secretName))?.["url"];
+      const user = userName({ role, instance: release.instance });
       await expect.poll(urlOf, poll).toMatch(`redis://${user}:`);
       const url = (await urlOf()) ?? "";
       const client = release.redis.client({ username: user, password: new URL(url).password });

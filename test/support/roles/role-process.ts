@@ -7,7 +7,7 @@ const FROM_SOURCE = fileURLToPath(new URL("./davit-from-source.ts", import.meta.
 const MAIN = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 
 /** What roles log once they listen. */
-const STARTED = ["gateway listens", "worker runs", "controller runs"];
+const STARTED = ["gateway listens", "worker runs", "controller runs", "console listens"];
 
 /** What `/readyz` said. */
 export interface ReadyAnswer {
