@@ -49,6 +49,16 @@ describe("what is published of a WebhookDestination", () => {
   });
 });
 
+test("labels are for workers, and no reason to publish it anew", () => {
+  const labelled = {
+    ...destinationOf("acme"),
+    metadata: { ...destinationOf("acme").metadata, labels: { tier: "gold" } },
+  };
+  const [plain, gold] = [planOf({ destination: destinationOf("acme") }), planOf({ destination: labelled })];
+  expect([plain, gold].map(({ entry }) => entry.labels)).toEqual([{}, { tier: "gold" }]);
+  expect(saysTheSame({ ...plain.publication, seq: 5 }, gold.publication)).toBe(true);
+});
+
 describe("a signing key that changes", () => {
   test("stays beside the new one for the overlap, at whose end the destination is looked at again", () => {
     const ring: readonly RingKey[] = planOf().ring?.keys ?? [];

@@ -28,6 +28,9 @@ const SYNC_POLL_MS = 200;
 /** The cache does not know a destination that exists: looked at again after this long, ms. */
 const CACHE_LAG_MS = 1_000;
 
+/** Nothing tells that a namespace was enabled: looked at again after this long, ms. */
+const NOT_ENABLED_MS = 60_000;
+
 /** One WebhookDestination in one reconcile. */
 interface Subject {
   readonly key: string;
@@ -95,7 +98,8 @@ export class DestinationReconciler {
     const reading = await secrets.read(namespace, secretNames(destination), signal);
     if (reading.state === "Syncing") return { requeueAfterMs: SYNC_POLL_MS };
     if (reading.secrets === undefined) {
-      return this.#refuse(subject, { refusal: notEnabled(this.#operator.config, namespace) });
+      await this.#refuse(subject, { refusal: notEnabled(this.#operator.config, namespace) });
+      return { requeueAfterMs: NOT_ENABLED_MS };
     }
     // Whoever lets us see the Secrets of a namespace has let us in.
     for (const cache of [children, ringWatch]) cache.want(namespace);

@@ -44,10 +44,13 @@ describe.concurrent("rights in some namespaces", () => {
   test("leave a route elsewhere not accepted, with the command that enables its namespace", async () => {
     const other = await narrow.tenant();
     await other.route("orders");
+    await other.destination("acme");
     await becomes(() => other.condition("orders", "Accepted"), "False/NamespaceNotEnabled");
+    await becomes(() => other.destinationCondition("acme"), "False/NamespaceNotEnabled");
     const [, command = ""] = /run: kubectl (.*)$/.exec(await other.message("orders", "Accepted")) ?? [];
     expect(await kubectl(cluster, command.split(" "))).toMatchObject({ code: 0 });
     await becomes(() => other.condition("orders"), "True/Reconciled", 90_000);
+    await becomes(() => other.destinationCondition("acme"), "True/Reconciled", 90_000);
   });
 });
 

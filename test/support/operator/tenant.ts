@@ -1,4 +1,7 @@
-import type { WebhookDestinationSpec } from "../../../src/api/generated/webhook-destination.ts";
+import type {
+  WebhookDestinationSpec,
+  WebhookDestinationStatus,
+} from "../../../src/api/generated/webhook-destination.ts";
 import type { WebhookRouteSpec, WebhookRouteStatus } from "../../../src/api/generated/webhook-route.ts";
 import { entrySecretName, workerName } from "../../../src/api/names.ts";
 import { PUBLICATION_KEY, type Publication } from "../../../src/routes/publication.ts";
@@ -84,6 +87,14 @@ export class Tenant {
       metadata: { name },
       spec: { instance: this.release.instance, url, allowInsecureHTTP: true, ...spec },
     });
+  }
+
+  /** `status/reason` of a condition of a WebhookDestination; "" while it is not there. */
+  async destinationCondition(name: string, type = "Ready"): Promise<string> {
+    const path = `/apis/davit.dev/v1alpha1/namespaces/${this.namespace}/webhookdestinations/${name}`;
+    const { conditions = [] } = ((await this.#admin.get(path))["status"] ?? {}) as WebhookDestinationStatus;
+    const found = conditions.find((condition) => condition.type === type);
+    return found === undefined ? "" : `${found.status}/${found.reason}`;
   }
 
   /** Changes a WebhookRoute by a merge patch. */
