@@ -2,7 +2,9 @@ import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { COMPILE_CACHE } from "./test/support/compile-cache.ts";
 import { missingForCluster } from "./test/support/control-plane/binaries.ts";
+import { LongestFirst } from "./test/support/longest-first.ts";
 import { missingForHelm } from "./tools/helm/helm.ts";
+import { missingForSchemathesis } from "./tools/schemathesis/schemathesis.ts";
 
 const SURROUNDINGS = { environment: "node" as const, env: { NODE_COMPILE_CACHE: COMPILE_CACHE } };
 const WITH_PROCESSES = {
@@ -44,18 +46,38 @@ function clusterProjects() {
         include: ["test/cluster/**/*.test.ts"],
         globalSetup: ["test/support/control-plane/global-setup.ts"],
         ...WITH_PROCESSES,
-        fileParallelism: false,
+        // A release has a dozen processes, and most files wait for two or more of them to start.
+        testTimeout: 120_000,
+        hookTimeout: 120_000,
+        maxWorkers: CORES,
         sequence: { groupOrder: 4 },
       },
     },
   ];
 }
 
+/** The APIs as their descriptions have them, by a tester that is installed from requirements pinned in tools/schemathesis. */
+function apiProjects() {
+  if (!canRun("API", missingForSchemathesis())) return [];
+  return [
+    {
+      test: {
+        name: "api",
+        include: ["test/api/**/*.test.ts"],
+        ...WITH_PROCESSES,
+        fileParallelism: false,
+        sequence: { groupOrder: 5 },
+      },
+    },
+  ];
+}
+
 // `unit` stands beside its source and needs no process; `integration` starts real servers, each file its own, on ports of its own
-// (test/support/held-port.ts); `cluster` shares a real control plane.
+// (test/support/held-port.ts); files of `cluster` share a real control plane, in which each has namespaces, releases and instances of its own.
 export default defineConfig({
   test: {
     passWithNoTests: false,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -72,6 +94,7 @@ export default defineConfig({
           include: ["test/**/*.test.ts"],
           exclude: [
             "test/cluster/**",
+            "test/api/**",
             ...(canRun("CHART", missingForHelm()) ? [] : ["test/chart/**"]),
             ...Object.keys(TIMED),
           ],
@@ -90,6 +113,7 @@ export default defineConfig({
         },
       },
       ...clusterProjects(),
+      ...apiProjects(),
     ],
   },
 });

@@ -7,12 +7,12 @@ const LIMIT = 100;
 /** Longest text of a filter, characters. */
 const MAX_TEXT = 256;
 
-/** One line of text without control characters. */
-const PLAIN = /^[^\p{Cc}\p{Cs}]*$/u;
-
-/** A text of a filter; what is wrong with it says `error`. */
+/**
+ * One line of text without control characters; what is wrong with it says `error`.
+ * @param max characters of Unicode, as JSON Schema counts them
+ */
 export function text(error: string, max = MAX_TEXT) {
-  return z.string({ error }).min(1, { error }).max(max, { error }).regex(PLAIN, { error });
+  return z.string({ error }).regex(new RegExp(`^[^\\p{Cc}\\p{Cs}]{1,${max}}$`, "u"), { error });
 }
 
 /** A whole number of the query. */
@@ -33,10 +33,10 @@ export function integer(min: number, max: number) {
 
 const NOT_A_TIME = "must be a date and time as in RFC 3339: 2026-01-31T12:00:00Z";
 
-/** A point in time. @returns Unix ms */
+/** A point in time; one before 1970 is as good as the beginning of 1970, since nothing is older. @returns Unix ms */
 export const time = z.iso.datetime({ offset: true, error: NOT_A_TIME }).transform((value, context) => {
   const ms = Date.parse(value);
-  if (ms >= 0) return ms;
+  if (!Number.isNaN(ms)) return Math.max(0, ms);
   context.addIssue({ code: "custom", message: NOT_A_TIME });
   return z.NEVER;
 });
