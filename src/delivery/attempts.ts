@@ -11,12 +11,10 @@ import { gateEffect } from "./gate-effect.ts";
 import { attemptLine, errorText, noSuchLine, removedLine } from "./narrative.ts";
 import { redact } from "./redact.ts";
 import { decide, type Decision, type FinishedAttempt } from "./retry-policy.ts";
-import { deathOfMissing, judgeShared } from "./shared-destinations.ts";
+import { deathOfMissing, judgeShared, parkedMs } from "./shared-destinations.ts";
 
 /** A lease lasts the timeout and this much more, ms (`custody.md` §3). */
 export const LEASE_MARGIN_MS = 5_000;
-/** A copy whose destination is not in the configuration is looked at again after this, ms. */
-const PARKED_MS = 5_000;
 /** Bytes of a response that are kept when it was a success: enough for "ignored" and the like. */
 const KEPT_OF_SUCCESS = 256;
 
@@ -154,7 +152,7 @@ export class Attempts {
     const reason = outcome === "ignored" ? { reason: "EventTypeNotWanted" } : undefined;
     const settle = settleFrame(copy, { ...record, ...reason }, outcome);
     this.#finish({
-      settle: outcome === "parked" ? { ...settle, delayMs: PARKED_MS } : settle,
+      settle: outcome === "parked" ? { ...settle, delayMs: parkedMs(copy) } : settle,
       running,
       destination: lane.destination,
     });

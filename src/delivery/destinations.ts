@@ -29,6 +29,10 @@ export interface WorkerRoute {
   readonly policy: RoutePolicy;
   /** Each of its events names the WebhookDestination it is for. */
   readonly isChosenByEvents?: boolean;
+  /** Ids of the WebhookDestinations that it sends its events to. Absent: none. */
+  readonly sharedIds?: ReadonlySet<string>;
+  /** See `DestinationPolicy.shelving`, of the stand-in for the routes of a WebhookDestination that is not in the config. */
+  readonly shelving?: readonly string[];
 }
 
 /** What a worker goes by: destinations by id, and the routes they are of by route key. Without `routes` an unknown destination is always left alone. */
@@ -76,17 +80,31 @@ const ANY_ROUTE: WorkerRoute = {
  * WebhookDestination a stand-in, once the config is live.
  */
 export function routeOf(configuration: WorkerConfiguration, destination: string): WorkerRoute | undefined {
-  if (destination.startsWith("~") && configuration.isLive?.() === true) return ANY_ROUTE;
+  if (destination.startsWith("~"))
+    return configuration.isLive?.() === true ? standIn(configuration, destination) : undefined;
   const slash = destination.indexOf("/");
-  return destination.startsWith("~") || slash < 0 ? undefined : configuration.routes?.get(destination.slice(0, slash));
+  return slash < 0 ? undefined : configuration.routes?.get(destination.slice(0, slash));
+}
+
+/** `undefined`: its copies wait for it, as a route names it and none leaves it to its events. */
+function standIn({ routes = new Map() }: WorkerConfiguration, id: string): WorkerRoute | undefined {
+  const naming = [...routes.values()].filter(({ sharedIds }) => sharedIds?.has(id) === true);
+  const choosing = [...routes.values()].filter(({ isChosenByEvents }) => isChosenByEvents === true);
+  if (choosing.every(isSuspended) && !naming.every(isSuspended)) return undefined;
+  const shelving = [...naming, ...choosing].filter(isSuspended).map(({ policy }) => policy.route);
+  return shelving.length === 0 ? ANY_ROUTE : { ...ANY_ROUTE, shelving };
+}
+
+function isSuspended({ suspended }: WorkerRoute): boolean {
+  return suspended;
 }
 
 /** Copies of a removed destination are made dead letters so many at a time. */
 const REMOVED_LIMIT = 16;
 
 /** For a destination that its route has no more: its route's retention holds for the dead letters. */
-export function removedPolicy(destination: string, { policy }: WorkerRoute): DestinationPolicy {
-  return { ...unknownPolicy(destination), policy, limit: REMOVED_LIMIT };
+export function removedPolicy(destination: string, { policy, shelving }: WorkerRoute): DestinationPolicy {
+  return { ...unknownPolicy(destination), policy, limit: REMOVED_LIMIT, ...(shelving && { shelving }) };
 }
 
 /** For a destination this worker has no config of: under it nothing expires and nothing is removed. */

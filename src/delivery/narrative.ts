@@ -84,7 +84,7 @@ export function gateLine({ destination, from, to, at, until, reason, consecutive
 
 /** A copy for an id that no WebhookDestination has. */
 export function noSuchLine(destination: string, route: string): string {
-  return `route ${route} sent an event to ${destination}, and no WebhookDestination has that id; dead letter: NoSuchDestination, to be replayed once one has it`;
+  return `route ${route} sent an event to ${destination}, and no WebhookDestination that it selects has that id; dead letter: NoSuchDestination, to be replayed once one has it`;
 }
 
 /** The worker stops, and the store has not taken what it had to say. */

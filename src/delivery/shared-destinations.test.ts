@@ -3,7 +3,7 @@ import type { TakenCopy } from "../custody/port.ts";
 import type { DestinationEntry, RouteDelivery, RouteEntry } from "../routes/entry.ts";
 import { entryOf } from "../routes/testing.ts";
 import { routeOf as routeOfDestination, type WorkerRoute } from "./destinations.ts";
-import { deathOfMissing, judgeShared, MISSING_MS, sharedDestination } from "./shared-destinations.ts";
+import { deathOfMissing, judgeShared, MISSING_MS, parkedMs, sharedDestination } from "./shared-destinations.ts";
 import { workerDestinations } from "./worker-destinations.ts";
 
 const DAY_MS = 86_400_000;
@@ -116,6 +116,46 @@ describe("a WebhookDestination in a worker", () => {
   });
 });
 
+describe("a WebhookDestination that events choose", () => {
+  const choosing = (more: Partial<RouteEntry> = {}) => {
+    const { sharedCopies: ____, ...entry } = route("r3", {
+      destinationIdFrom: "json:/to",
+      destinationLabels: { tier: "gold" },
+      ...more,
+    });
+    return entry;
+  };
+  const isThere = (labels: Readonly<Record<string, string>> | undefined, more: Partial<RouteEntry> = {}) =>
+    configured([choosing(more)], { ...ACME, ...(labels && { labels }) })
+      .get("~acme")
+      ?.forRoute?.("r3") !== undefined;
+
+  test("must bear the labels that the route selects by", () => {
+    expect(isThere({ tier: "gold", region: "eu" })).toBe(true);
+    expect(isThere({ tier: "silver" })).toBe(false);
+    expect(isThere({})).toBe(false);
+    // Names of what every object has are no labels.
+    expect(isThere({}, { destinationLabels: { constructor: "x" } })).toBe(false);
+  });
+
+  test("is open to all while the config is of an older controller, which tells no labels", () => {
+    expect(isThere(undefined)).toBe(true);
+    const { destinationLabels: _____, ...older } = choosing();
+    expect(
+      configured([older], { ...ACME, labels: {} })
+        .get("~acme")
+        ?.forRoute?.("r3"),
+    ).toBeDefined();
+  });
+
+  test("has its limit from those alone that may choose it, and lays aside what a suspended one sent all the same", () => {
+    const [open, strange] = [route("r1"), choosing({ suspend: "Delivery", delivery: delivery({ concurrency: 1 }) })];
+    const wide = { ...open, delivery: delivery({ concurrency: 8 }) };
+    const { policy } = configured([wide, strange], { ...ACME, labels: {} }).get("~acme") ?? {};
+    expect(policy).toMatchObject({ limit: 8, shelving: ["r3"] });
+  });
+});
+
 describe("a copy of a WebhookDestination", () => {
   const judge = (change: Partial<TakenCopy> = {}, more: Partial<RouteEntry> = {}) => {
     const destination = configured([route("r1", more)]).get("~acme");
@@ -144,7 +184,7 @@ describe("a copy of a WebhookDestination", () => {
 });
 
 describe("a copy whose WebhookDestination is missing", () => {
-  const known: WorkerRoute = { ...(configured([route("r1")]).routes.get("r1") as WorkerRoute) };
+  const known = configured([route("r1", { sharedCopies: [] })]).routes.get("r1") as WorkerRoute;
   const old = (change: Partial<TakenCopy> = {}) => copy({ receivedAt: copy().now - MISSING_MS, ...change });
 
   test("is dead once the id has been missing for a minute, and says whether the event chose it", () => {
@@ -159,6 +199,29 @@ describe("a copy whose WebhookDestination is missing", () => {
     expect(deathOfMissing(old(), undefined, true)).toBeUndefined();
     expect(deathOfMissing(old({ seq: 8 }), known, true)).toBeUndefined();
     expect(deathOfMissing(old(), { ...known, suspended: true }, true)).toBeUndefined();
+  });
+
+  test("waits for it while its route names it", () => {
+    const naming = configured([route("r1")]).routes.get("r1");
+    expect(deathOfMissing(old(), naming, true)).toBeUndefined();
+    const missing = (...routes: readonly RouteEntry[]) =>
+      routeOfDestination(workerDestinations(routes, { destinations: [], isLive: () => true }), "~acme");
+    const choosing = (more: Partial<RouteEntry> = {}) => {
+      const { sharedCopies: ____, ...entry } = route("r3", { destinationIdFrom: "json:/to", ...more });
+      return entry;
+    };
+    expect(missing(route("r1"))).toBeUndefined();
+    expect(missing(route("r1", { sharedCopies: [] }))).toBeDefined();
+    // Those of a route whose events choose are judged one by one, and those of a suspended one laid aside.
+    expect(missing(route("r1"), choosing())).toBeDefined();
+    expect(missing(route("r1"), choosing({ suspend: "All" }))).toBeUndefined();
+    expect(missing(route("r1", { suspend: "All" }), choosing({ suspend: "Delivery" }))?.shelving).toEqual(["r1", "r3"]);
+  });
+
+  test("is looked at again the less often the longer it has waited", () => {
+    const parked = (ms: number) => parkedMs(copy({ receivedAt: copy().now - ms }));
+    expect([0, 6_000, 45_000, DAY_MS].map(parked)).toEqual([5_000, 6_000, 45_000, 60_000]);
+    expect(parkedMs(copy({ receivedAt: 0, revivedAt: copy().now - 1_000 }))).toBe(5_000);
   });
 
   test("is taken to be judged only once the config is live", () => {

@@ -1,6 +1,7 @@
 import { DEFAULT_CIRCUIT, type GateConfig } from "../custody/gate.ts";
 import type { TakenCopy } from "../custody/port.ts";
 import type { DestinationEntry, RouteDelivery, RouteEntry } from "../routes/entry.ts";
+import { hasLabels } from "../routes/shared-copies.ts";
 import { unknownPolicy, type WorkerDestination, type WorkerRoute } from "./destinations.ts";
 import { signableUntil } from "./signing.ts";
 
@@ -15,15 +16,18 @@ type ForRoute = (route: string | undefined) => WorkerDestination | undefined;
  * each route's to say.
  *
  * @param users the routes whose events may go to it, with their worker's view of them
+ * @param resting further routes of which copies may lie in its lane, and are put on their shelf
  */
 export function sharedDestination(
   entry: DestinationEntry,
   namespace: string,
   users: readonly { readonly route: RouteEntry; readonly known: WorkerRoute }[],
+  resting: readonly string[] = [],
 ): WorkerDestination & { readonly forRoute: ForRoute } {
   const byRoute = new Map(users.map((user) => [user.route.route, user]));
   const made = new Map<string, WorkerDestination>();
-  const shelving = users.filter(({ known }) => known.suspended).map(({ route }) => route.route);
+  const suspended = users.filter(({ known }) => known.suspended).map(({ route }) => route.route);
+  const shelving = [...new Set([...suspended, ...resting])];
   const policy = {
     ...unknownPolicy(entry.id),
     ...(shelving.length > 0 && { shelving }),
@@ -113,8 +117,8 @@ export function judgeShared(forRoute: ForRoute, copy: TakenCopy, now: number): S
 }
 
 /**
- * Why a copy of a WebhookDestination that is not in the config, or that its route has no more, is dead, if it is: its config must be as new as the event, and the
- * id missing for {@link MISSING_MS}, for routes and destinations reach a worker in parts.
+ * Why a copy of a WebhookDestination that is not in the config, or that its route has no more or may not choose, is dead, if it is: its config must be as new as
+ * the event, and the id missing for {@link MISSING_MS}, for routes and destinations reach a worker in parts. While its route names it, it waits for it.
  *
  * @param isLive whether the config is being watched: one that is merely remembered proves nothing
  */
@@ -124,8 +128,17 @@ export function deathOfMissing(
   isLive: boolean,
 ): "NoSuchDestination" | "DestinationRemoved" | undefined {
   if (route === undefined || route.suspended || !isLive) return undefined;
+  if (route.sharedIds?.has(copy.destination) === true) return undefined;
   if (route.seq < copy.seq || copy.now - bornAt(copy) < MISSING_MS) return undefined;
   return route.isChosenByEvents === true ? "NoSuchDestination" : "DestinationRemoved";
+}
+
+/** A copy that may not be sent now is looked at again after this at the soonest and at the latest, ms. */
+const PARKED_MS = { least: 5_000, most: 60_000 };
+
+/** … and between these after as long as it has waited: many that wait for long must not keep the store busy. */
+export function parkedMs(copy: TakenCopy): number {
+  return Math.min(PARKED_MS.most, Math.max(PARKED_MS.least, copy.now - bornAt(copy)));
 }
 
 /** Receipt or the last revival, Unix ms. */
@@ -134,11 +147,17 @@ function bornAt({ receivedAt, revivedAt = 0 }: TakenCopy): number {
 }
 
 /** Routes by the WebhookDestinations that their events may go to. */
-export function usersOf<T extends { readonly route: RouteEntry }>(routes: readonly T[]): (id: string) => readonly T[] {
+export function usersOf<T extends { readonly route: RouteEntry }>(
+  routes: readonly T[],
+): (destination: DestinationEntry) => readonly T[] {
   const choosing = routes.filter(({ route }) => route.destinationIdFrom !== undefined);
   const naming = new Map<string, T[]>();
   for (const one of routes) {
     for (const { id } of one.route.sharedCopies ?? []) naming.set(id, [...(naming.get(id) ?? []), one]);
   }
-  return (id) => [...choosing, ...(naming.get(id) ?? [])];
+  return ({ id, labels }) => {
+    const mayChoose = ({ destinationLabels }: RouteEntry) =>
+      labels === undefined || destinationLabels === undefined || hasLabels(labels, destinationLabels);
+    return [...choosing.filter(({ route }) => mayChoose(route)), ...(naming.get(id) ?? [])];
+  };
 }

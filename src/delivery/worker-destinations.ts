@@ -21,41 +21,48 @@ export interface SharedConfig {
 /** All destinations of the given routes by id, for `Worker.update`. */
 export function workerDestinations(routes: Iterable<RouteEntry>, shared?: SharedConfig): WorkerDestinations {
   const byId = new WorkerDestinations();
-  const all: { readonly route: RouteEntry; readonly known: WorkerRoute }[] = [];
-  for (const route of routes) {
-    const suspended = route.suspend === "Delivery" || route.suspend === "All";
-    const policy = { ...routePolicy(route), ...(suspended && { suspended }) };
-    const { namespace, name, seq } = route;
-    const isChosenByEvents = route.destinationIdFrom !== undefined;
-    const known = { namespace, name, seq, suspended, policy, ...(isChosenByEvents && { isChosenByEvents }) };
+  const all = [...routes].map((route) => ({ route, known: knownRoute(route) }));
+  for (const { route, known } of all) {
     byId.routes.set(route.route, known);
-    all.push({ route, known });
-    for (const entry of route.destinations) {
-      byId.set(entry.id, {
-        entry,
-        namespace,
-        routeName: name,
-        seq,
-        suspended,
-        signableUntil: signableUntil(entry.signing),
-        policy: {
-          destination: entry.id,
-          policy,
-          limit: entry.concurrency,
-          timeoutMs: entry.timeoutMs,
-          maxAgeMs: entry.retry.maxAgeMs,
-        },
-      });
-    }
+    for (const entry of route.destinations) byId.set(entry.id, inlineDestination(entry, known));
   }
   if (shared === undefined) return byId;
   byId.isLive = shared.isLive;
   const users = usersOf(all);
+  // Copies for a destination that their route may not choose are there too.
+  const resting = all.filter(({ known }) => known.suspended && known.isChosenByEvents).map(({ route }) => route.route);
   for (const entry of shared.destinations) {
-    const own = users(entry.id);
-    byId.set(entry.id, sharedDestination(entry, all[0]?.known.namespace ?? "", own));
+    const namespace = all[0]?.known.namespace ?? "";
+    byId.set(entry.id, sharedDestination(entry, namespace, users(entry), resting));
   }
   return byId;
+}
+
+function knownRoute(route: RouteEntry): WorkerRoute {
+  const { namespace, name, seq, suspend, sharedCopies } = route;
+  const suspended = suspend === "Delivery" || suspend === "All";
+  return {
+    namespace,
+    name,
+    seq,
+    suspended,
+    policy: { ...routePolicy(route), ...(suspended && { suspended }) },
+    ...(route.destinationIdFrom !== undefined && { isChosenByEvents: true }),
+    ...(sharedCopies && { sharedIds: new Set(sharedCopies.map(({ id }) => id)) }),
+  };
+}
+
+function inlineDestination(entry: DestinationEntry, { namespace, name, seq, suspended, policy }: WorkerRoute) {
+  const { id: destination, concurrency: limit, timeoutMs, retry } = entry;
+  return {
+    entry,
+    namespace,
+    routeName: name,
+    seq,
+    suspended,
+    signableUntil: signableUntil(entry.signing),
+    policy: { destination, policy, limit, timeoutMs, maxAgeMs: retry.maxAgeMs },
+  };
 }
 
 function routePolicy(route: RouteEntry): RoutePolicy {

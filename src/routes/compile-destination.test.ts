@@ -34,6 +34,7 @@ describe("compileDestination", () => {
     expect(unresolved).toEqual([]);
     expect(entry).toEqual({
       id: "~acme-eu",
+      labels: {},
       name: "acme-eu",
       kind: "shared",
       seq: 0,

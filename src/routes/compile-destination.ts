@@ -56,6 +56,7 @@ export function compileDestination(input: CompileDestinationInput): CompileDesti
   const unresolved = [...signing.unresolved, ...secret.unresolved];
   const entry = {
     ...identityOf(input, id),
+    labels: input.destination.metadata.labels ?? {},
     ...compileDelivery({ ...OTHERS_DELIVERY, concurrency: spec.concurrency ?? 1 }, []),
     target: compileTarget(spec, input),
     eventTypes: [],

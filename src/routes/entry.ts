@@ -85,6 +85,8 @@ export interface DestinationEntry {
   readonly suspended?: boolean;
   /** Of a WebhookDestination: fields whose Secret gives no value. Nothing is sent until it does. */
   readonly incomplete?: readonly string[];
+  /** Of a WebhookDestination, those of its labels that {@link RouteEntry.destinationLabels} may ask for. Absent, in older configs: it has whatever is asked. */
+  readonly labels?: Readonly<Record<string, string>>;
   /** Of a WebhookDestination: fields it does not write itself, so that {@link RouteEntry.delivery} of the event's route decides them. */
   readonly gaps?: readonly (keyof RouteDelivery)[];
   readonly target: HttpTarget | { readonly type: "handler" };
@@ -180,6 +182,8 @@ export interface RouteEntry {
   readonly sharedCopies?: readonly SharedCopy[];
   /** `json:/POINTER` or `header:NAME` of the WebhookDestination's id in the event: one copy for `~<id>`, whether it exists or not, and no list. */
   readonly destinationIdFrom?: string;
+  /** Labels a WebhookDestination must have for the route's events to choose it. Absent: none. Only with {@link destinationIdFrom}. */
+  readonly destinationLabels?: Readonly<Record<string, string>>;
   /** For the events it sends to WebhookDestinations. Absent when it can have none. */
   readonly delivery?: RouteDelivery;
 }

@@ -58,9 +58,12 @@ describe("resolveShared", () => {
     expect(resolve(GOLD, many(33)).finding).toMatchObject({ reason: "TooManyDestinations", closed: true });
   });
 
-  test("with idFrom the entry carries no list", () => {
+  test("with idFrom the entry carries no list, and what the one that an event names must bear", () => {
     const spec = selecting({ matchLabels: { tier: "gold" }, idFrom: "json:/to" });
-    expect(resolve(spec, [known("a")]).part).toEqual({ destinationIdFrom: "json:/to" });
+    expect(resolve(spec, [known("a")]).part).toEqual({
+      destinationIdFrom: "json:/to",
+      destinationLabels: { tier: "gold" },
+    });
   });
 
   test("destinationRef names one, whose filter is the route's", () => {
@@ -82,6 +85,14 @@ describe("resolveShared", () => {
     expect(again.finding).toMatchObject({ ok: false, reason: "DestinationNotFound", closed: false });
     expect(again.finding.message).toContain("no WebhookDestination beta");
     expect(resolve({ destinations }, [known("acme")]).finding).toMatchObject({ closed: true });
+  });
+
+  test("a destinationRef that is gone is no way to another one that has its id by now", () => {
+    const destinations = [{ name: "beta", destinationRef: { name: "beta" } }];
+    const published = { sharedCopies: [{ id: "~B-7", name: "beta", limit: 1, eventTypes: [] }] };
+    const { part, finding } = resolve({ destinations }, [known("heir", { id: "~B-7" })], published);
+    expect(part).toEqual({});
+    expect(finding).toMatchObject({ ok: false, reason: "DestinationNotFound", closed: true });
   });
 
   test("a route without any has nothing added to its entry", () => {

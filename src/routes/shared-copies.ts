@@ -33,7 +33,7 @@ export function isClosed(finding: DestinationsFinding): boolean {
 }
 
 /** The part of an entry that makes the copies for WebhookDestinations. */
-export type SharedPart = Pick<RouteEntry, "sharedCopies" | "destinationIdFrom">;
+export type SharedPart = Pick<RouteEntry, "sharedCopies" | "destinationIdFrom" | "destinationLabels">;
 
 /**
  * The WebhookDestinations that a route's events go to. Where that cannot be said (a name that nobody bears, more matches than an event may have copies) what was
@@ -53,12 +53,11 @@ export function resolveShared(
     const header = unsignedIdHeader(spec);
     const risk = header === undefined ? "" : `, by header ${header}, which the signature does not cover`;
     return {
-      part: { destinationIdFrom: selector.idFrom },
+      part: { destinationIdFrom: selector.idFrom, destinationLabels: selector.matchLabels },
       finding: { ok: true, message: `chosen by each event${risk}` },
     };
   }
-  const wanted = Object.entries(selector.matchLabels);
-  const matches = known.filter(({ labels }) => wanted.every(([key, value]) => labels[key] === value));
+  const matches = known.filter(({ labels }) => hasLabels(labels, selector.matchLabels));
   const copies = matches.map((one) => copyOf(one, spec, [])).toSorted(byId);
   if (copies.length <= MAX_COPIES) {
     return { part: { sharedCopies: copies }, finding: { ok: true, message: `${copies.length} selected` } };
@@ -71,21 +70,29 @@ export function resolveShared(
   return { part: { sharedCopies: before }, finding: { ok: false, reason: "TooManyDestinations", message, closed } };
 }
 
+/** Whether these are among the labels of an object. */
+export function hasLabels(labels: Readonly<Record<string, string>>, wanted: Readonly<Record<string, string>>): boolean {
+  return Object.entries(wanted).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
+}
+
 function resolveRefs(
   spec: ResolvedWebhookRouteSpec,
   known: readonly KnownDestination[],
   published: RouteEntry | undefined,
 ): ReturnType<typeof resolveShared> {
   const byName = new Map(known.map((one) => [one.name, one]));
-  const before = new Map((published?.sharedCopies ?? []).map((copy) => [copy.name, copy]));
+  // An id that is another's by now is no longer the way to the one that had it.
+  const takenIds = new Set(known.map(({ id }) => id));
+  const last = (published?.sharedCopies ?? []).filter(({ id, name }) => byName.has(name) || !takenIds.has(id));
+  const before = new Map(last.map((copy) => [copy.name, copy]));
   const refs = spec.destinations.flatMap(({ destinationRef, eventTypes = [] }) =>
     destinationRef ? [{ name: destinationRef.name, eventTypes }] : [],
   );
   const copies = new Map<string, SharedCopy>();
   for (const { name, eventTypes } of refs) {
     const found = byName.get(name);
-    const last = before.get(name);
-    const copy = found ? copyOf(found, spec, eventTypes) : last && { ...last, eventTypes };
+    const kept = before.get(name);
+    const copy = found ? copyOf(found, spec, eventTypes) : kept && { ...kept, eventTypes };
     if (copy) copies.set(copy.id, merged(copies.get(copy.id), copy));
   }
   const part = copies.size === 0 ? {} : { sharedCopies: [...copies.values()].toSorted(byId) };

@@ -94,6 +94,18 @@ describe("workerConfigs", () => {
     expect(() => encodeWorkerConfig(huge as WorkerConfig)).toThrow(WorkerConfigTooLargeError);
   });
 
+  it("tells of labels those that a route asks for, and none when none does", () => {
+    const labelled = destinations(2).map((one, index) => ({
+      ...one,
+      labels: index === 0 ? { tier: "gold", note: "n" } : { note: "n" },
+    }));
+    const asking = { ...entry, destinationIdFrom: "json:/to", destinationLabels: { tier: "gold" } };
+    const labelsOf = (of: readonly RouteEntry[]) =>
+      workerConfigs("default", "shop", of, labelled)[0]?.destinations?.map(({ labels }) => labels);
+    expect(labelsOf([asking])).toEqual([{ tier: "gold" }, {}]);
+    expect(labelsOf([entry])).toEqual([undefined, undefined]);
+  });
+
   it("has no destinations where there are none, as before there were any", () => {
     expect(workerConfigs("default", "shop", routes(1))[0]).not.toHaveProperty("destinations");
     expect(mergeDestinations(workerConfigs("default", "shop", routes(1)))).toEqual([]);

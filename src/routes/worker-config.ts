@@ -57,7 +57,7 @@ export function workerConfigs(
     .map((entry): RouteEntry => ({ ...entry, keys: [] }))
     .toSorted((a, b) => (a.route < b.route ? -1 : 1));
   // Hashed once each: there may be 10,000.
-  const shared = destinations
+  const shared = withLabelsFor(routes, destinations)
     .map((entry) => ({ entry, hash: shortHash(entry.id) }))
     .toSorted((a, b) => (a.entry.id < b.entry.id ? -1 : 1));
   const size = JSON.stringify(stripped).length + JSON.stringify(destinations).length;
@@ -76,6 +76,19 @@ export function workerConfigs(
       destinations: shared.filter(({ hash }) => isIn(hash, part)).map(({ entry }) => entry),
     }),
   }));
+}
+
+/** With the labels that some route asks for and no others: they change for reasons of their own. */
+function withLabelsFor(
+  routes: readonly RouteEntry[],
+  destinations: readonly DestinationEntry[],
+): readonly DestinationEntry[] {
+  const keys = [...new Set(routes.flatMap(({ destinationLabels = {} }) => Object.keys(destinationLabels)))].toSorted();
+  return destinations.map(({ labels, ...entry }) => {
+    if (labels === undefined || keys.length === 0) return entry;
+    const asked = keys.filter((key) => Object.hasOwn(labels, key)).map((key) => [key, labels[key]] as const);
+    return { ...entry, labels: Object.fromEntries(asked) as Readonly<Record<string, string>> };
+  });
 }
 
 /**

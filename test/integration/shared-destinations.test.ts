@@ -213,6 +213,48 @@ describe("routes that deliver to WebhookDestinations", () => {
     expect([a.got.length, b.got.length]).toEqual([1, 0]);
   });
 
+  test("an event reaches no WebhookDestination but those that its route selects; another one is as good as none", async () => {
+    const [gold, silver] = [await receiver(), await receiver()];
+    const chosen = route("chosen", { destinationSelector: { ...GOLD, idFrom: "json:/to" } }, []);
+    const other = destination("silver", silver.url);
+    const relabelled = (tier: string) => ({ ...other, metadata: { ...other.metadata, labels: { tier } } });
+    const known = entryFor(destination("gold", gold.url), 1);
+    const named = route("named", { destinations: [{ name: "s", destinationRef: { name: "silver" } }] }, [
+      { name: "silver", id: "~silver", labels: {} },
+    ]);
+    const routes = [chosen, named];
+    await start(routes, [known, entryFor(relabelled("silver"), 2)]);
+    await send("chosen", { to: "gold" });
+    const [young, old] = [await send("chosen", { to: "silver", n: 1 }), await send("chosen", { to: "silver", n: 2 })];
+    await send("named", { n: 3 });
+    await agedBy(old.id, 61_000);
+    const copyOf = async ({ id }: { readonly id: string }) => (await gateway.ledger.event(id))?.copies[0];
+    expect(await until(async () => (await copyOf(old))?.state === "dead")).toBe(true);
+    expect((await copyOf(old))?.attempts.at(-1)).toMatchObject({ reason: "NoSuchDestination" });
+    // What another route sends there goes on.
+    expect(await until(() => silver.got.length === 1 && gold.got.length === 1)).toBe(true);
+    expect(silver.got[0]?.body).toBe('{"n":3}');
+    expect((await copyOf(young))?.state).toBe("delayed");
+    worker.update(configured(routes, [known, entryFor(relabelled("gold"), 2)]));
+    await gateway.ledger.replay(old.id);
+    expect(await until(() => silver.got.length === 3)).toBe(true);
+  });
+
+  test("copies wait for a destination that is gone while their route names it, untouched, and go when it is back", async () => {
+    const shared = await receiver();
+    const known = [{ name: "a", id: "~a", labels: { tier: "gold" } }];
+    const naming = route("naming", { destinations: [{ name: "eu", destinationRef: { name: "a" } }] }, known);
+    await start([naming], []);
+    const sent: string[] = [];
+    for (let n = 0; n < 5; n += 1) sent.push((await send("naming", { n })).id);
+    for (const id of sent) await agedBy(id, 3_600_000);
+    await sleep(7_000);
+    const copies = await Promise.all(sent.map(async (id) => (await gateway.ledger.event(id))?.copies[0]));
+    expect(copies).toEqual(copies.map(() => expect.objectContaining({ state: "waiting", attempts: [] })));
+    worker.update(configured([naming], [entryFor(destination("a", shared.url), 2)]));
+    expect(await until(() => shared.got.length === 5)).toBe(true);
+  });
+
   test("one limit holds for all routes that share a destination", async () => {
     const shared = await receiver(60);
     const known = [{ name: "a", id: "~a", labels: { tier: "gold" } }];
