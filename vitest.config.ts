@@ -46,9 +46,9 @@ function clusterProjects() {
         include: ["test/cluster/**/*.test.ts"],
         globalSetup: ["test/support/control-plane/global-setup.ts"],
         ...WITH_PROCESSES,
-        // A release has a dozen processes, and most files wait for two or more of them to start.
-        testTimeout: 120_000,
-        hookTimeout: 120_000,
+        // A test waits for several things, each for two minutes at most: a release has a dozen processes that take seconds of processor time to start.
+        testTimeout: 300_000,
+        hookTimeout: 300_000,
         maxWorkers: CORES,
         sequence: { groupOrder: 4 },
       },

@@ -172,7 +172,7 @@ describe("the children of routes", () => {
     for (const object of objects) await apply(object);
     const selector = encodeURIComponent(`davit.dev/worker=${objects[0]?.metadata.labels["davit.dev/worker"]}`);
     const pods = () => cluster.admin.list(`/api/v1/namespaces/${namespace}/pods?labelSelector=${selector}`);
-    await expect.poll(async () => (await pods()).length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(async () => (await pods()).length).toBe(1);
   });
 });
 

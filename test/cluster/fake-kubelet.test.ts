@@ -60,7 +60,7 @@ async function deploy(replicas: number, container: object = {}, pod: object = {}
 const readyReplicas = async (namespace: string) =>
   (await cluster.admin.get(`/apis/apps/v1/namespaces/${namespace}/deployments/role`))["status"].readyReplicas ?? 0;
 
-const poll = { timeout: 15_000, interval: 50 };
+const poll = { timeout: 60_000, interval: 50 };
 
 describe("the fake kubelet", () => {
   test("makes a Deployment's pods Ready while their processes say so, and only then", async () => {

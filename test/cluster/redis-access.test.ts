@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { provisionedRedisSecretName, routeKey } from "../../src/api/names.ts";
 import { newEvent, routePolicy } from "../../src/custody/conformance/fixtures.ts";
 import { commandRules, userName } from "../../src/custody/redis/user-rules.ts";
@@ -13,10 +13,8 @@ import { ControllerRelease } from "../support/roles/controller-release.ts";
 import type { RoleProcess } from "../support/roles/role-process.ts";
 import { keptEvents } from "../support/kept-events.ts";
 
-vi.setConfig({ testTimeout: 180_000 });
-
 const cluster = sharedCluster();
-const poll = { timeout: 30_000, interval: 50 };
+const poll = { timeout: 60_000, interval: 50 };
 
 /** Values of a Secret; `undefined` without it. */
 async function secretOf(namespace: string, name: string): Promise<Record<string, string> | undefined> {

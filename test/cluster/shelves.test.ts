@@ -7,7 +7,7 @@ import { sharedCluster } from "../support/cluster.ts";
 import { ControllerRelease } from "../support/roles/controller-release.ts";
 
 const cluster = sharedCluster();
-const poll = { timeout: 30_000, interval: 50 };
+const poll = { timeout: 60_000, interval: 50 };
 
 describe("events of deleted WebhookRoutes", () => {
   let release: ControllerRelease;

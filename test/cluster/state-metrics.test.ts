@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { routeKey } from "../../src/api/names.ts";
 import { newEvent, routePolicy } from "../../src/custody/conformance/fixtures.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
@@ -6,8 +6,6 @@ import { sharedCluster } from "../support/cluster.ts";
 import { becomes } from "../support/operator/polling.ts";
 import { ControllerRelease } from "../support/roles/controller-release.ts";
 import type { RoleProcess } from "../support/roles/role-process.ts";
-
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
 
 const cluster = sharedCluster();
 const poll = { timeout: 60_000, interval: 100 };

@@ -149,9 +149,13 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Looks until something holds. @throws Error that names it after 30 s */
-export async function waitFor(what: string, look: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + START_TIMEOUT_MS; Date.now() < end; await sleep(50)) {
+/** Looks until something holds. @throws Error that names it after `timeoutMs`, by default 30 s */
+export async function waitFor(
+  what: string,
+  look: () => boolean | Promise<boolean>,
+  timeoutMs = START_TIMEOUT_MS,
+): Promise<void> {
+  for (const end = Date.now() + timeoutMs; Date.now() < end; await sleep(50)) {
     if (await look()) return;
   }
   throw new Error(`waited in vain for ${what}`);

@@ -2,17 +2,17 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseAllDocuments } from "yaml";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sharedCluster } from "../../support/cluster.ts";
 import { kubectl } from "../../support/operator/kubectl.ts";
 import { OperatorRelease } from "../../support/operator/operator-release.ts";
 import { becomes } from "../../support/operator/polling.ts";
 import { HOST, SIGNED } from "../../support/operator/tenant.ts";
 
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
-
 const ROOT = join(import.meta.dirname, "../../..");
 const QUIET_MS = 10_000;
+/** Of what follows from a change, nothing comes later than this after what came before it. */
+const SETTLED_MS = 4_000;
 const cluster = sharedCluster();
 let release: OperatorRelease;
 
@@ -40,13 +40,15 @@ describe("a release whose routes do not change", () => {
     await becomes(() => shop.condition("three"), "True/Reconciled");
     await becomes(() => shop.condition("refused", "Accepted"), "False/HostNotAllowed");
     await becomes(() => shop.condition("lacking", "SecretsResolved"), "False/SecretNotFound");
-    await sleep(5_000);
-    const before = await versions(shop.namespace);
+    const before = await settled(shop.namespace);
     const writes = await writesSoFar();
+    const since = performance.now();
     await sleep(QUIET_MS);
     expect(await versions(shop.namespace)).toEqual(before);
-    const leases = 2 * Math.ceil(QUIET_MS / 2_000) + 2;
-    expect((await writesSoFar()) - writes).toBeLessThanOrEqual(leases);
+    const made = (await writesSoFar()) - writes;
+    // A busy machine sleeps longer.
+    const leases = 2 * Math.ceil((performance.now() - since) / 2_000) + 2;
+    expect(made).toBeLessThanOrEqual(leases);
     expect((await shop.get("one"))["spec"].exposure.host).toBe(HOST);
   });
 });
@@ -123,6 +125,18 @@ async function versions(namespace: string): Promise<Record<string, string>> {
   return Object.fromEntries(
     objects.map(({ metadata }) => [metadata.uid ?? metadata.name, metadata.resourceVersion ?? ""]),
   );
+}
+
+/** Waits until nothing has changed for a while. @returns the versions since then */
+async function settled(namespace: string): Promise<Record<string, string>> {
+  let last = await versions(namespace);
+  let since = performance.now();
+  await becomes(async () => {
+    const now = await versions(namespace);
+    if (JSON.stringify(now) !== JSON.stringify(last)) [last, since] = [now, performance.now()];
+    return performance.now() - since > SETTLED_MS;
+  }, true);
+  return last;
 }
 
 /** Calls of the controllers and gateways that change something. */

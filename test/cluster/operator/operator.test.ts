@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, vi } from "vitest";
+import { afterAll, beforeAll } from "vitest";
 import { sharedCluster } from "../../support/cluster.ts";
 import { OperatorRelease } from "../../support/operator/operator-release.ts";
 import { childrenTests } from "./children-tests.ts";
@@ -10,8 +10,6 @@ import { rotationTests } from "./rotation-tests.ts";
 import { statusTests } from "./status-tests.ts";
 import { stoppedTests } from "./stopped-tests.ts";
 import { suitesTests } from "./suites-tests.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 // One release for all of these, since it takes seconds to start.
 const cluster = sharedCluster();

@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { provisionedRedisSecretName } from "../../../src/api/names.ts";
 import { sharedCluster } from "../../support/cluster.ts";
 import { OperatorRelease } from "../../support/operator/operator-release.ts";
 import { becomes } from "../../support/operator/polling.ts";
-
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 // `Provided` is what every other file of this folder uses.
 const cluster = sharedCluster();
@@ -24,7 +22,7 @@ describe.concurrent("Redis users", () => {
   test("(Provisioned) are made by the controller, one for each namespace, and events are delivered", async () => {
     const shop = await provisioned.tenant();
     await shop.route("orders");
-    await becomes(() => shop.condition("orders"), "True/Reconciled", 90_000);
+    await becomes(() => shop.condition("orders"), "True/Reconciled");
     const { id } = await shop.post("orders");
     await becomes(() => shop.deliveredTo("orders"), [id]);
     const name = provisionedRedisSecretName(provisioned.instance);
@@ -38,7 +36,7 @@ describe.concurrent("Redis users", () => {
   test("(Shared) keep workers in the release's namespace, refuse images of tenants, and events are delivered", async () => {
     const shop = await shared.tenant();
     await shop.route("orders");
-    await becomes(() => shop.condition("orders"), "True/Reconciled", 90_000);
+    await becomes(() => shop.condition("orders"), "True/Reconciled");
     const { id } = await shop.post("orders");
     await becomes(() => shop.deliveredTo("orders"), [id]);
     expect(await cluster.admin.list(`/apis/apps/v1/namespaces/${shop.namespace}/deployments`)).toEqual([]);

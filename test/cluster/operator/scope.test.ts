@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   COMPONENT_LABEL,
   INSTANCE_LABEL,
@@ -12,8 +12,6 @@ import { kubectl } from "../../support/operator/kubectl.ts";
 import { OperatorRelease } from "../../support/operator/operator-release.ts";
 import { becomes } from "../../support/operator/polling.ts";
 import { HOST, type Tenant } from "../../support/operator/tenant.ts";
-
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
 
 const cluster = sharedCluster();
 const SILENT = new URL("../../support/operator/silent-gateway.ts", import.meta.url).pathname;
@@ -49,8 +47,8 @@ describe.concurrent("rights in some namespaces", () => {
     await becomes(() => other.destinationCondition("acme"), "False/NamespaceNotEnabled");
     const [, command = ""] = /run: kubectl (.*)$/.exec(await other.message("orders", "Accepted")) ?? [];
     expect(await kubectl(cluster, command.split(" "))).toMatchObject({ code: 0 });
-    await becomes(() => other.condition("orders"), "True/Reconciled", 90_000);
-    await becomes(() => other.destinationCondition("acme"), "True/Reconciled", 90_000);
+    await becomes(() => other.condition("orders"), "True/Reconciled");
+    await becomes(() => other.destinationCondition("acme"), "True/Reconciled");
   });
 });
 

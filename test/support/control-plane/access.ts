@@ -8,7 +8,7 @@ import { type Credentials, KubeClient } from "./client.ts";
 import { issueClient, type Subject } from "./pki.ts";
 import { tail } from "./program.ts";
 
-const NAMESPACE_TIMEOUT_MS = 20_000;
+const NAMESPACE_TIMEOUT_MS = 60_000;
 
 /** Who a client is: a user of a certificate, or a service account with a token of its own. */
 export type ClusterUser = Subject | { readonly namespace: string; readonly serviceAccount: string };

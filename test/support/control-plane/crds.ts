@@ -7,7 +7,7 @@ import type { KubeObject } from "./client.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const FOLDERS = { davit: ["crds"], all: ["crds", "test/support/crds"] } as const;
-const ESTABLISHED_MS = 20_000;
+const ESTABLISHED_MS = 60_000;
 const CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /** The CRDs of a folder of the repository, e.g. `crds`. */

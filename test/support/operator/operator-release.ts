@@ -25,13 +25,15 @@ export interface OperatorOptions {
   readonly images?: PodSurroundings["images"];
   /** URL of the API server for a Pod's process, instead of the cluster's. */
   readonly serverFor?: PodSurroundings["serverFor"];
+  /** Script to preload into a Pod's process. */
+  readonly preloadFor?: PodSurroundings["preloadFor"];
   /** Redis with the users and passwords that the chart makes for its own, instead of one that lets everybody do everything. */
   readonly bundledRedis?: boolean;
   /** Whether an Ingress is admitted. Default: every one. */
   readonly admit?: (ingress: KubeObject) => boolean;
 }
 
-const READY_MS = 90_000;
+const READY_MS = 180_000;
 /** In the order in which they must exist. Neither CRDs, which the plane has, nor the Redis of the chart, which the test starts. */
 const KINDS = [
   "Namespace",
@@ -110,6 +112,7 @@ export class OperatorRelease {
           cluster,
           images: options.images ?? {},
           serverFor: options.serverFor,
+          preloadFor: options.preloadFor,
           addresses: new Map([[`${name}-redis.${namespace}.svc:6379`, `127.0.0.1:${redis.port}`]]),
         }),
     });

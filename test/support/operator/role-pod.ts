@@ -50,6 +50,8 @@ export interface PodSurroundings {
   readonly images?: Readonly<Record<string, string>>;
   /** URL of the API server for a process, instead of the cluster's. */
   readonly serverFor?: ((start: PodStart) => string | undefined) | undefined;
+  /** Script to preload into a process of Davit's own. */
+  readonly preloadFor?: ((start: PodStart) => string | undefined) | undefined;
   /** `HOST:PORT` as it stands in mounted files → `HOST:PORT` on this machine. */
   readonly addresses?: ReadonlyMap<string, string>;
 }
@@ -59,7 +61,9 @@ export function startRole(start: PodStart, surroundings: PodSurroundings): RoleP
   const { images = {}, addresses = new Map() } = surroundings;
   rewriteMounts(start, addresses);
   const script = images[start.container.image];
-  const program = script === undefined ? [MAIN, ...start.args] : ["--import", FROM_SOURCE, script];
+  const preload = surroundings.preloadFor?.(start);
+  const own = [...(preload === undefined ? [] : ["--import", preload]), MAIN, ...start.args];
+  const program = script === undefined ? own : ["--import", FROM_SOURCE, script];
   const spawned = spawnPodProcess({
     command: process.execPath,
     args: program,

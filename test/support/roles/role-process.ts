@@ -9,6 +9,9 @@ const MAIN = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 /** What roles log once they listen. */
 const STARTED = ["gateway listens", "worker runs", "controller runs", "console listens"];
 
+/** A role needs seconds of processor time to start, and others start at the same time, ms. */
+const START_TIMEOUT_MS = 60_000;
+
 /** What `/readyz` said. */
 export interface ReadyAnswer {
   readonly status: number;
@@ -91,10 +94,11 @@ export class RoleProcess {
   /** As {@link waitFor}, with what it has written when it ended or took too long. */
   async waitFor(what: string, look: () => boolean | Promise<boolean>): Promise<void> {
     try {
-      await waitFor(what, () => {
+      const isSo = () => {
         if (this.child.exitCode !== null) throw new Error(`the process ended with ${this.child.exitCode}`);
         return look();
-      });
+      };
+      await waitFor(what, isSo, START_TIMEOUT_MS);
     } catch (error) {
       throw new Error(`${String(error)}; it wrote:\n${this.#output.slice(-4_000)}`, { cause: error });
     }
