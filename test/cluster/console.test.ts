@@ -33,7 +33,7 @@ beforeAll(async () => {
   for (const [account, role] of Object.entries({ viewer: "viewer", operator: "operator", nobody: undefined })) {
     await user(account, role);
   }
-  running = await startConsole();
+  running = await (await startConsole()).ready();
   api = `${running.url}/v1/namespaces/${shop}`;
   holders = `http://127.0.0.1:${String(running.lines("console listens")[0]?.["destinationPort"])}/v1`;
 });
@@ -50,10 +50,10 @@ function file(name: string, content: string): string {
   return path;
 }
 
-/** Starts the console as the chart's service account. */
-async function startConsole(): Promise<RoleProcess> {
+/** Starts the console as a service account, by default the chart's. */
+async function startConsole(account = release.roles.console): Promise<RoleProcess> {
   const { roles, instance, namespace } = release;
-  const token = await cluster.tokenFor(roles.console.namespace, roles.console.serviceAccount);
+  const token = await cluster.tokenFor(account.namespace, account.serviceAccount);
   const config = {
     release: roles.release,
     instance,
@@ -62,7 +62,7 @@ async function startConsole(): Promise<RoleProcess> {
     kubernetes: { server: cluster.url, tokenFile: file("token", token), caFile: cluster.caFile },
     console: { port: 0, destinationPort: 0, adminPort: 0, address: "127.0.0.1", shutdownDelayMs: 0 },
   };
-  return new RoleProcess("console", file("davit.yaml", JSON.stringify(config))).ready();
+  return new RoleProcess("console", file("davit.yaml", JSON.stringify(config))).listening();
 }
 
 /** A service account of the tenant, bound to one of the chart's roles for people. */
@@ -169,8 +169,25 @@ describe("davit console with the chart's rights", () => {
     await becomes(() => statusOf(`${holders}/destination`, token), 401);
   });
 
+  test("is not ready without its rights, says which it lacks, and lets nobody in", async () => {
+    const another = await startConsole({ namespace: shop, serviceAccount: "nobody" });
+    try {
+      const problem = async () => (await another.readyz()).text;
+      await becomes(problem, expect.stringContaining("webhookroutes in all namespaces: the API server refuses"));
+      expect((await another.readyz()).status).toBe(503);
+      expect(await call(`${another.url}/v1/namespaces/${shop}/destinations`, await tokenOf("operator"))).toMatchObject({
+        status: 503,
+        body: { error: "AccessUnknown" },
+      });
+      const port = String(another.lines("console listens")[0]?.["destinationPort"]);
+      expect(await statusOf(`http://127.0.0.1:${port}/v1/destination`, "a-token-of-acme-that-is-long")).toBe(503);
+    } finally {
+      await another.end("SIGKILL");
+    }
+  });
+
   test("ends in order at SIGTERM", async () => {
-    const another = await startConsole();
+    const another = await (await startConsole()).ready();
     expect(await another.metric("davit_redis_up")).toBe(1);
     expect(await another.end()).toBe(0);
   });
