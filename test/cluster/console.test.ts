@@ -91,12 +91,19 @@ async function tokenOf(name: string, audience = "davit"): Promise<string> {
   return status.token as string;
 }
 
-async function call(url: string, token: string, body?: object): Promise<{ status: number; body: any }> {
+/** What the tests look at of answers. */
+interface AnswerBody {
+  readonly error?: string;
+  readonly items?: readonly { readonly id: string }[];
+  readonly routes?: readonly string[];
+}
+
+async function call(url: string, token: string, body?: object): Promise<{ status: number; body: AnswerBody }> {
   const response = await fetch(url, {
     headers: { authorization: `Bearer ${token}` },
     ...(body && { method: "POST", body: JSON.stringify(body) }),
   });
-  return { status: response.status, body: await response.json() };
+  return { status: response.status, body: (await response.json()) as AnswerBody };
 }
 
 const statusOf = async (url: string, token: string, body?: object) => (await call(url, token, body)).status;
@@ -136,8 +143,7 @@ describe("davit console with the chart's rights", () => {
 
   test("follows routes and destinations that come and go", async () => {
     const token = await tokenOf("viewer");
-    const ids = async () =>
-      ((await call(`${api}/destinations`, token)).body.items as { id: string }[] | undefined)?.map(({ id }) => id);
+    const ids = async () => (await call(`${api}/destinations`, token)).body.items?.map(({ id }) => id);
     await release.destination(shop, "comer", { id: "customer 1" });
     await becomes(ids, expect.arrayContaining(["customer 1"]));
     await release.deleteDestination(shop, "comer");
