@@ -60,9 +60,11 @@ describe("the directory of a cluster", () => {
     expect(reaches("~acme")).toBe(false);
   });
 
-  test("takes a route whose events choose for one that reaches all", () => {
-    index.putRoute(ORDERS, { destinationSelector: { matchLabels: {}, idFrom: "header:x-customer" } });
-    expect(reaches("~whoever")).toBe(true);
+  test("takes a route whose events choose for one that reaches all that it selects", () => {
+    index.putRoute(ORDERS, { destinationSelector: { matchLabels: { plan: "gold" }, idFrom: "header:x-customer" } });
+    for (const name of ["acme", "other"]) index.putPublication(name, publication(name));
+    index.putLabels({ namespace: "shop", name: "acme" }, { plan: "gold" });
+    expect([reaches("~acme"), reaches("~other"), reaches("~nobody")]).toEqual([true, false, false]);
   });
 
   test("keeps namespaces apart", () => {

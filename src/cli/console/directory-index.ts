@@ -2,8 +2,8 @@ import { hash } from "node:crypto";
 import type { WebhookRoute } from "../../api/generated/webhook-route.ts";
 import { idOfDestination, routeKey } from "../../api/names.ts";
 import type { Directory, KnownDestination, KnownRoute } from "../../console/directory.ts";
-import { mayGoTo } from "../../controllers/webhook-destination/watches.ts";
 import type { DestinationPublication } from "../../routes/destination-publication.ts";
+import { hasLabels } from "../../routes/shared-copies.ts";
 
 /** What of a route's spec says where its events go. */
 export type RouteTargets = Pick<WebhookRoute["spec"], "destinations" | "destinationSelector">;
@@ -130,11 +130,13 @@ export class DirectoryIndex implements Omit<Directory, "isReady"> {
   }
 
   #mayReach(namespace: string, targets: RouteTargets, destination: string): boolean {
-    if (targets.destinationSelector?.idFrom !== undefined) return true;
     const held = this.#published.get(namespace, idOfDestination(destination) ?? "");
     if (held === undefined) return false;
     const { name } = held.publication;
-    return mayGoTo(targets, name, [this.#labels.get(namespace, name) ?? {}]);
+    const { destinations = [], destinationSelector: selector } = targets;
+    // Also where events choose: they choose among those that are selected.
+    if (selector !== undefined) return hasLabels(this.#labels.get(namespace, name) ?? {}, selector.matchLabels ?? {});
+    return destinations.some(({ destinationRef }) => destinationRef?.name === name);
   }
 
   #forget(secret: string): void {
