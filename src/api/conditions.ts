@@ -13,6 +13,7 @@ export const REASONS = [
   "SecretEmpty",
   "SecretNotLabelled",
   "SecretExpired",
+  "TokenUnusable",
   "TooManyChanges",
   "OverlapOpen",
   "DestinationNotFound",

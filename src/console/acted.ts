@@ -1,4 +1,4 @@
-import type { Acted } from "../custody/operations.ts";
+import type { Acted, Count } from "../custody/operations.ts";
 import type { Answer } from "./endpoint.ts";
 import { cursorOf, type PageKind } from "./pages.ts";
 
@@ -9,6 +9,6 @@ export function actedAnswer({ copies, active, next }: Acted, kind?: PageKind): A
 }
 
 /** How many copies a call would take now; nothing was changed. */
-export function previewAnswer(copies: number): Answer {
-  return { body: { preview: true, copies }, changes: false };
+export function previewAnswer({ count, atLeast }: Count): Answer {
+  return { body: { preview: true, copies: count, atLeast }, changes: false };
 }

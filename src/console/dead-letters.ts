@@ -51,7 +51,7 @@ export const countDeadLetters = endpoint({
   rights: ({ path: { namespace }, query: { route } }) => on("list", { namespace, route }),
   handle: async ({ path: { namespace }, query, directory, custody }) => {
     const chosen = custodyFilter({ directory, namespace }, query);
-    return { body: { count: await custody(namespace).operations.countDeadLetters(chosen) } };
+    return { body: { ...(await custody(namespace).operations.countDeadLetters(chosen)) } };
   },
 });
 

@@ -4,6 +4,7 @@ import type { CopyView } from "../custody/port.ts";
 import type { Right } from "./access.ts";
 import { actedAnswer } from "./acted.ts";
 import { type Custody, type Endpoint, endpoint } from "./endpoint.ts";
+import { readable } from "./events.ts";
 import { destination } from "./filters.ts";
 import { destinationNamed, routeNamed } from "./naming.ts";
 import { Refused } from "./refusals.ts";
@@ -63,7 +64,7 @@ export const EVENT_ACTIONS: readonly Endpoint[] = ACTIONS.map(({ operation, path
     handle: async ({ path: { namespace, route: name, event: id }, body, directory, custody }) => {
       const route = routeNamed(directory, namespace, name);
       const own = custody(namespace);
-      const event = await own.operations.event(id);
+      const event = await readable(own.operations.event(id, { route: route.route }));
       if (event?.route !== route.route) throw new Refused("NoSuchEvent");
       const copy =
         body.destination === undefined ? undefined : destinationNamed(body.destination, route, "destination");

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CursorExpired, type SequencePage } from "../custody/operations.ts";
+import { CursorExpired, EventUnreadable, type SequencePage } from "../custody/operations.ts";
 import type { CopyState } from "../custody/port.ts";
 import { endpoint } from "./endpoint.ts";
 import type { Right } from "./access.ts";
@@ -84,7 +84,9 @@ export const getEvent = endpoint({
   rights: reading("get"),
   handle: async ({ path: { namespace, route: name, event: id }, query, directory, custody }) => {
     const { route } = routeNamed(directory, namespace, name);
-    const event = await custody(namespace).operations.event(id, { bodies: query.include !== undefined });
+    const event = await readable(
+      custody(namespace).operations.event(id, { route, bodies: query.include !== undefined }),
+    );
     if (event?.route !== route) throw new Refused("NoSuchEvent");
     return { body: eventAnswer(event, name) };
   },
@@ -119,6 +121,19 @@ export const listEventsBySequence = endpoint({
     return { body: { items, next, more, unreadable } };
   },
 });
+
+/**
+ * Says of an event that is there why it is not told.
+ * @throws Refused `EventUnreadable`
+ */
+export async function readable<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof EventUnreadable) throw new Refused("EventUnreadable");
+    throw error;
+  }
+}
 
 /** Never a silent gap: whoever comes too late is told from where on all is there. */
 async function expiring(asked: Promise<SequencePage>): Promise<SequencePage> {

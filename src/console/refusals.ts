@@ -16,6 +16,7 @@ export type Reason =
   | "NoSuchRoute"
   | "NoSuchDestination"
   | "NoSuchEvent"
+  | "EventUnreadable"
   | "NoSuchReplay"
   | "CursorExpired"
   | "ReplayKeyReused"
@@ -44,6 +45,7 @@ const ROWS: Readonly<Record<Reason, Row>> = {
   NoSuchRoute: [404, "there is no such route"],
   NoSuchDestination: [404, "there is no such destination"],
   NoSuchEvent: [404, "there is no such event of this route, or it is no longer kept"],
+  EventUnreadable: [409, "only a newer Davit may read this event; ask again when all of it is updated"],
   NoSuchReplay: [404, "there is no such replay; those that ended are known for 7 days"],
   CursorExpired: [410, "events after this cursor are no longer kept"],
   ReplayKeyReused: [409, "this Idempotency-Key was used for another replay: use another key"],
@@ -106,8 +108,14 @@ export class Refused extends Error {
   }
 }
 
-/** A request with these problems, all of them. */
+/** Most problems that an answer lists: a small request must not make a large answer. */
+const MOST_PROBLEMS = 50;
+
+/** A request with these problems, all of them up to a bound. */
 export function invalid(problems: readonly InputProblem[]): Refused {
-  const message = problems.map(({ field, message: text }) => `${field}: ${text}`).join("; ");
-  return new Refused("RequestInvalid", { message, fields: { problems } });
+  const told = problems.slice(0, MOST_PROBLEMS);
+  const more = problems.length - told.length;
+  const texts = told.map(({ field, message: text }) => `${field}: ${text}`);
+  const message = [...texts, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
+  return new Refused("RequestInvalid", { message, fields: { problems: told } });
 }

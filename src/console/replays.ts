@@ -69,6 +69,7 @@ export const getReplay = endpoint({
   path: `${PLACE}/{replay}`,
   rights: (call) => ofReplay("get", call),
   handle: async ({ path: { namespace, replay: id }, directory, custody }) => {
+    demandNamespace(directory, namespace);
     const replay = await custody(namespace).operations.replay(id);
     if (replay === undefined) throw new Refused("NoSuchReplay");
     return { body: replayAnswer(replay, directory, namespace) };
@@ -85,6 +86,7 @@ export const REPLAY_STEPS: readonly Endpoint[] = Object.entries(STEPS).map(([ste
     path: `${PLACE}/{replay}/${step}` as `${typeof PLACE}/{replay}/pause`,
     rights: (call) => ofReplay("update", call),
     handle: async ({ path: { namespace, replay: id }, directory, custody }) => {
+      demandNamespace(directory, namespace);
       const replay = await custody(namespace).operations.steerReplay(id, to);
       if (replay === undefined) throw new Refused("NoSuchReplay");
       const { state, replayed } = replay;
@@ -98,10 +100,13 @@ async function ofReplay(
   verb: Right["verb"],
   { path: { namespace, replay: id }, directory, custody }: Place & { readonly path: { readonly replay: string } },
 ): Promise<readonly Right[]> {
-  const replay = await custody(namespace).operations.replay(id);
+  // A namespace that anybody can invent is not worth a question to the store.
+  const isKnown = directory.routes(namespace).length > 0 || directory.destinations(namespace).length > 0;
+  const replay = isKnown ? await custody(namespace).operations.replay(id) : undefined;
   const route = replay?.filter.route;
   const name = route === undefined ? null : routeNames(directory, namespace)(route);
-  return [{ verb, on: ON, namespace, name: name ?? "" }];
+  // Of a replay that somebody may not see a refusal tells nothing, not even whether it is there.
+  return [{ verb, on: ON, namespace, name: name ?? "", shown: "" }];
 }
 
 async function once<T>(asked: Promise<T>): Promise<T> {
@@ -115,7 +120,7 @@ async function once<T>(asked: Promise<T>): Promise<T> {
 }
 
 function replayAnswer(replay: Replay, directory: Directory, namespace: string): object {
-  const { id, filter, to, rate, state, total, replayed, scanned, createdAt, updatedAt } = replay;
+  const { id, filter, to, rate, state, total, totalAtLeast, replayed, scanned, createdAt, updatedAt } = replay;
   return {
     id,
     filter: filterAnswer(directory, namespace, filter),
@@ -123,6 +128,7 @@ function replayAnswer(replay: Replay, directory: Directory, namespace: string): 
     rate,
     state,
     total,
+    totalAtLeast,
     replayed,
     scanned,
     createdAt: isoTime(createdAt),

@@ -15,7 +15,12 @@ import { Refused } from "./refusals.ts";
 export interface ListenerOptions<C extends Caller> extends HandlerOptions<C> {
   readonly endpoints: readonly Endpoint<C>[];
   readonly metrics: Pick<Metrics, "apiRequests">;
+  /** ms from a request to the end of its answer; then its connection is cut. Default: {@link WITHIN_MS}. */
+  readonly withinMs?: number;
 }
+
+/** Whoever does not read their answer gives their place back after this, ms. */
+const WITHIN_MS = 120_000;
 
 /** A listener of the console. */
 export interface Console {
@@ -45,6 +50,7 @@ export function createConsole(options: Omit<ListenerOptions<Caller>, "endpoints"
 export function createListener<C extends Caller>(options: ListenerOptions<C>): Console {
   const inFlight = new InFlight();
   const app = appOf(options, inFlight);
+  const { withinMs = WITHIN_MS } = options;
   const server = createServer(SERVER_OPTIONS);
   const seen = answerConnectionErrors(server);
   let draining = false;
@@ -56,7 +62,11 @@ export function createListener<C extends Caller>(options: ListenerOptions<C>): C
       answer(request, response, new Refused("TooManyInFlight"));
       return;
     }
-    response.once("close", leave);
+    const cut = setTimeout(() => request.socket.destroy(), withinMs);
+    response.once("close", () => {
+      clearTimeout(cut);
+      leave();
+    });
     app(request, response);
   });
   server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {

@@ -98,6 +98,22 @@ export class CursorExpired extends Error {
   }
 }
 
+/** Only a newer Davit may read an event that is there: while versions differ, one of the newer has to be asked. */
+export class EventUnreadable extends Error {
+  override readonly name = "EventUnreadable";
+  readonly code = "EventUnreadable";
+  constructor() {
+    super("only a newer Davit may read this event: ask one, or ask again when all are updated");
+  }
+}
+
+/** How many fit. Counting looks at a bounded number of entries, as it must not keep the store from delivering. */
+export interface Count {
+  readonly count: number;
+  /** It was given up at the bound: there may be more. */
+  readonly atLeast: boolean;
+}
+
 /** `running`, `paused` until somebody resumes it, and two final ones. */
 export type ReplayState = "running" | "paused" | "done" | "cancelled";
 
@@ -112,6 +128,8 @@ export interface Replay {
   readonly state: ReplayState;
   /** Dead letters that fitted when it was created. */
   readonly total: number;
+  /** There may have been more, see {@link Count}. */
+  readonly totalAtLeast: boolean;
   /** Copies made live again so far. */
   readonly replayed: number;
   /** Dead letters looked at so far. */
@@ -130,6 +148,8 @@ export interface ReplayRequest {
   readonly key?: string;
   /** See {@link Replay.owner}: at most 256 characters. */
   readonly owner?: string;
+  /** Asked when there is no replay with the key: what it throws is thrown, and none is created. */
+  readonly mayCreate?: () => Promise<void>;
 }
 
 export const DEFAULT_REPLAY_RATE = 500;
@@ -164,8 +184,15 @@ export interface Acted {
 
 /** The operations of one namespace. */
 export interface Operations {
-  /** One event. `undefined`: there is none with this id, or it is kept no longer. */
-  event(id: string, options?: { readonly bodies?: boolean }): Promise<SequencedEvent | undefined>;
+  /**
+   * One event. `undefined`: there is none with this id, or it is kept no longer.
+   * @param options.route tells of no unreadable event of another route
+   * @throws EventUnreadable
+   */
+  event(
+    id: string,
+    options?: { readonly bodies?: boolean; readonly route?: string },
+  ): Promise<SequencedEvent | undefined>;
   /** Newest first. */
   events(query: EventFilter & { readonly limit: number; readonly cursor?: string }): Promise<Page<EventView>>;
   /**
@@ -178,7 +205,7 @@ export interface Operations {
     query: DeadLetterFilter & { readonly limit: number; readonly cursor?: string },
   ): Promise<Page<DeadLetterEntry>>;
   /** How many a replay or a discard would take now. */
-  countDeadLetters(filter: DeadLetterFilter): Promise<number>;
+  countDeadLetters(filter: DeadLetterFilter): Promise<Count>;
   /**
    * Creates a replay, unless there is one with its key.
    * @throws ReplayKeyReused
@@ -195,7 +222,7 @@ export interface Operations {
   /** Makes discarded copies dead letters again, with their time of death. */
   restore(selection: Selection<DeadLetterFilter>): Promise<Acted>;
   /** How many waiting and delayed copies a cancel would end now. */
-  countCancellable(filter: CopyFilter): Promise<number>;
+  countCancellable(filter: CopyFilter): Promise<Count>;
   /** Ends waiting and delayed copies for good; a redelivery is a duplicate. */
   cancel(selection: Selection<CopyFilter>): Promise<Acted>;
 }

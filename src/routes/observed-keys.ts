@@ -9,7 +9,7 @@ export interface Unresolved {
   readonly path: string;
   readonly reason: Extract<
     Reason,
-    "SecretNotFound" | "SecretKeyMissing" | "SecretEmpty" | "SecretNotLabelled" | "SecretExpired"
+    "SecretNotFound" | "SecretKeyMissing" | "SecretEmpty" | "SecretNotLabelled" | "SecretExpired" | "TokenUnusable"
   >;
   readonly message: string;
 }

@@ -142,7 +142,11 @@ describe("dead letters of a namespace", () => {
     await custody.ended("dead");
     await custody.ended("dead", REFUND);
     const filter = { route: "payments" };
-    expect((await post(`${letters}/discard`, { filter, preview: true })).body).toEqual({ preview: true, copies: 1 });
+    expect((await post(`${letters}/discard`, { filter, preview: true })).body).toEqual({
+      preview: true,
+      copies: 1,
+      atLeast: false,
+    });
     expect(await count("")).toBe(2);
     expect(audited()).toEqual([]);
     const token = tokenFor(right("delete", "deadletters", "payments"));
@@ -164,7 +168,7 @@ describe("waiting and delayed copies", () => {
     await custody.accept(ACME);
     const cancel = `${custody.base}/copies/cancel`;
     const filter = { route: "payments" };
-    expect((await post(cancel, { filter, preview: true })).body).toEqual({ preview: true, copies: 2 });
+    expect((await post(cancel, { filter, preview: true })).body).toEqual({ preview: true, copies: 2, atLeast: false });
     expect((await post(cancel, { filter: { ...filter, destination: "~acme" } })).body).toEqual({
       copies: 1,
       active: 0,

@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { DestinationNotices, type NoticeTargets } from "../../src/cli/controller/destination-notices.ts";
 import { configSchema } from "../../src/config/schema.ts";
 import { destinationPolicy, newEvent, settlement } from "../../src/custody/conformance/fixtures.ts";
@@ -98,6 +99,24 @@ describe("a mail", () => {
     await expect(smtpMailer(settings).send(MAIL)).rejects.toMatchObject({ code: "EAUTH_535" });
     rmSync(settings.passwordFile ?? "");
     await expect(smtpMailer(settings).send(MAIL)).rejects.toMatchObject({ code: "credentials_unreadable" });
+  });
+
+  test("is given up after a while with a server that talks and talks, and its connection is closed", async () => {
+    let isClosed = false;
+    const talker = createServer((socket) => {
+      const talk = setInterval(() => socket.write("220-wait\r\n"), 20);
+      socket.on("error", () => undefined);
+      socket.on("close", () => {
+        clearInterval(talk);
+        isClosed = true;
+      });
+    });
+    await new Promise<void>((resolve) => talker.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void talker.close());
+    const { port } = talker.address() as AddressInfo;
+    const settings = { host: "127.0.0.1", port, tls: "None", from: "davit@example.com" } as const;
+    await expect(smtpMailer(settings, 300).send(MAIL)).rejects.toMatchObject({ code: "timeout" });
+    await expect.poll(() => isClosed).toBe(true);
   });
 
   test("takes no second recipient and no header from an address or a subject", async () => {

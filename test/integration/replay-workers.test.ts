@@ -101,7 +101,7 @@ test("10,000 dead letters are replayed by time range under live traffic, at thei
   const to = Date.now();
   await sleep(5);
   const after = await die(OUTSIDE);
-  const total = await operations.countDeadLetters({ from, to });
+  const { count: total } = await operations.countDeadLetters({ from, to });
   expect(total).toBe(DEAD);
 
   const first = [worker(), worker(), worker()];

@@ -39,11 +39,14 @@ export interface ConsoleCustody {
   close(): Promise<void>;
 }
 
-export async function startConsoleCustody(redis: Pick<TestRedis, "url">): Promise<ConsoleCustody> {
+export async function startConsoleCustody(
+  redis: Pick<TestRedis, "url">,
+  bounds: Parameters<typeof startConsole>[2] = {},
+): Promise<ConsoleCustody> {
   const namespace = freshNamespace();
   const routes = [knownRoute(namespace, "payments", PAYMENTS), knownRoute(namespace, "refunds", REFUNDS)];
   const destinations = ["acme", "zürich ag"].map((id) => knownDestination(namespace, id));
-  const running = await startConsole(redis, new TestDirectory(routes, destinations));
+  const running = await startConsole(redis, new TestDirectory(routes, destinations), bounds);
   const scope = { instance: "default", namespace };
   const { store } = running;
   const outbox = store.outbox(scope, { policies: () => [] });

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { Writable } from "node:stream";
 import { destinationId } from "../../src/api/names.ts";
 import type { Directory, KnownDestination, KnownRoute } from "../../src/console/directory.ts";
-import { type Console, createConsole } from "../../src/console/server.ts";
+import { type Console, createConsole, type ListenerOptions } from "../../src/console/server.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
 import type { ResourceAttributes } from "../../src/kube/access-review.ts";
-import type { Access } from "../../src/kube/access.ts";
+import type { Access, Caller } from "../../src/kube/access.ts";
 import { listen, portOf } from "../../src/lib/listen.ts";
 import { createLogger } from "../../src/observability/logger.ts";
 import { createMetrics, type Metrics } from "../../src/observability/metrics.ts";
@@ -93,7 +93,11 @@ export interface TestConsole {
 }
 
 /** Starts one that knows these routes and destinations. */
-export async function startConsole(redis: Pick<TestRedis, "url">, directory: TestDirectory): Promise<TestConsole> {
+export async function startConsole(
+  redis: Pick<TestRedis, "url">,
+  directory: TestDirectory,
+  bounds: Pick<ListenerOptions<Caller>, "withinMs"> = {},
+): Promise<TestConsole> {
   const store = new RedisStore({ url: redis.url });
   await store.start();
   let written = "";
@@ -106,6 +110,7 @@ export async function startConsole(redis: Pick<TestRedis, "url">, directory: Tes
   const metrics = createMetrics();
   const access = new TestAccess();
   const console = createConsole({
+    ...bounds,
     access,
     directory,
     custody: (namespace) => ({

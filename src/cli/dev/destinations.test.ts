@@ -100,7 +100,7 @@ describe("compileDestinations", () => {
 describe("DevConsoleDirectory", () => {
   const access = { access: { tokenSecretRef: { name: "acme", key: "key" } } };
   const { destinations } = compileThem([manifest("a", { id: "Acme/1", ...access }), manifest("b", { suspend: true })], {
-    secret: "a-token",
+    secret: "a-token-of-a-holder-0001",
   });
 
   it("is not ready before it was told anything", () => {
@@ -115,23 +115,23 @@ describe("DevConsoleDirectory", () => {
     directory.update([], [...destinations.values()]);
     const acme = { namespace: "shop", name: "a", id: "Acme/1", destination: "~Acme%2F1", suspended: false };
     expect(directory.destination("shop", "Acme/1")).toEqual(acme);
-    expect(directory.byToken("a-token")).toEqual(acme);
+    expect(directory.byToken("a-token-of-a-holder-0001")).toEqual(acme);
     expect(directory.byToken("a-tokem")).toBeUndefined();
-    expect(directory.byToken(hash("sha256", "a-token"))).toBeUndefined();
+    expect(directory.byToken(hash("sha256", "a-token-of-a-holder-0001"))).toBeUndefined();
     expect(directory.destination("other", "Acme/1")).toBeUndefined();
     expect(directory.destinations("shop").map(({ name, suspended }) => [name, suspended])).toEqual([
       ["a", false],
       ["b", true],
     ]);
     directory.update([], []);
-    expect(directory.byToken("a-token")).toBeUndefined();
+    expect(directory.byToken("a-token-of-a-holder-0001")).toBeUndefined();
   });
 
   it("lets a token that two destinations share open neither", () => {
-    const both = compileThem([manifest("a", access), manifest("b", access)], { secret: "a-token" });
+    const both = compileThem([manifest("a", access), manifest("b", access)], { secret: "a-token-of-a-holder-0001" });
     const directory = new DevConsoleDirectory();
     directory.update([], [...both.destinations.values()]);
-    expect(directory.byToken("a-token")).toBeUndefined();
+    expect(directory.byToken("a-token-of-a-holder-0001")).toBeUndefined();
   });
 
   it("knows which destinations a route's events may reach", () => {

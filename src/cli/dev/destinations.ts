@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import type { DestinationManifest, ManifestProblem } from "../../api/manifests.ts";
 import {
   compileDestination,
@@ -9,7 +8,8 @@ import {
 import { decideIds, idConflictText } from "../../routes/destination-ids.ts";
 import { destinationId } from "../../api/names.ts";
 import type { DestinationEntry } from "../../routes/entry.ts";
-import { readUsable, type Secrets } from "../../routes/observed-keys.ts";
+import { readAccessToken } from "../../routes/access-token.ts";
+import type { Secrets } from "../../routes/observed-keys.ts";
 import type { KnownDestination } from "../../routes/shared-copies.ts";
 
 /** A WebhookDestination as it was compiled last, with its keys. Plain JSON: it is kept in `rings.json`. */
@@ -180,8 +180,8 @@ function otherId(manifest: DestinationManifest, { before }: DestinationsInput): 
 function accessTokens(manifest: DestinationManifest, input: DestinationsInput) {
   const ref = manifest.spec.access?.tokenSecretRef;
   if (ref === undefined) return { hashes: [] };
-  const found = readUsable(ref, secretsOf(manifest, input), "spec.access.tokenSecretRef");
-  return "value" in found ? { hashes: [hash("sha256", found.value)] } : { hashes: [], problem: found.message };
+  const found = readAccessToken(ref, secretsOf(manifest, input), "spec.access.tokenSecretRef");
+  return "hash" in found ? { hashes: [found.hash] } : { hashes: [], problem: found.message };
 }
 
 function secretsOf({ namespace }: DestinationManifest, { secrets }: DestinationsInput): Secrets {

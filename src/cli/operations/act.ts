@@ -1,6 +1,7 @@
-import type { Acted, Operations, Selection } from "../../custody/operations.ts";
+import type { Acted, Count, Operations, Selection } from "../../custody/operations.ts";
 import type { Io } from "../command.ts";
 import type { CustodyAccess } from "../custody-access.ts";
+import { countText, sumOf } from "./counts.ts";
 import type { Place } from "./filters.ts";
 import { namedCopies, whyNothing } from "./one-event.ts";
 
@@ -12,7 +13,7 @@ export interface Act<F> {
   readonly wanted: string;
   readonly act: (operations: Operations, selection: Selection<F>) => Promise<Acted>;
   /** How many there are; absent when it cannot be said. */
-  readonly count?: (operations: Operations, filter: F) => Promise<number>;
+  readonly count?: (operations: Operations, filter: F) => Promise<Count>;
 }
 
 /** Acts on one event. @returns the exit code: 1 when nothing was done */
@@ -67,9 +68,10 @@ async function preview<F>(
   places: readonly Place<F>[],
   io: Io,
 ): Promise<number> {
-  let total = 0;
-  for (const { namespace, filter } of places) total += (await count?.(access.operations(namespace), filter)) ?? 0;
-  const what = count === undefined ? `all that are ${wanted} and fit` : `${total}`;
+  const counts: Count[] = [];
+  if (count !== undefined)
+    for (const { namespace, filter } of places) counts.push(await count(access.operations(namespace), filter));
+  const what = count === undefined ? `all that are ${wanted} and fit` : countText(sumOf(counts));
   io.stdout.write(`would be ${done}: ${what}. Nothing was done: add --yes\n`);
   return 0;
 }

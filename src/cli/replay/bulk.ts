@@ -1,7 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { DEFAULT_REPLAY_RATE, type DeadLetterFilter, MAX_REPLAY_RATE, type Replay } from "../../custody/operations.ts";
+import {
+  type Count,
+  DEFAULT_REPLAY_RATE,
+  type DeadLetterFilter,
+  MAX_REPLAY_RATE,
+  type Replay,
+} from "../../custody/operations.ts";
 import { type Io, wholeNumber } from "../command.ts";
 import type { CustodyAccess } from "../custody-access.ts";
+import { countText, sumOf } from "../operations/counts.ts";
 import type { Place } from "../operations/filters.ts";
 import { ProgressBar } from "../progress.ts";
 
@@ -39,15 +46,17 @@ export async function replayMany(
     const { replay, created } = await access.operations(namespace).startReplay(request);
     started.push({ namespace, replay });
     const what = created ? "begins" : "goes on";
-    io.stdout.write(`replay ${replay.id} ${what}: ${replay.total} dead letters, at most ${rate} a second\n`);
+    io.stdout.write(
+      `replay ${replay.id} ${what}: ${countText({ count: replay.total, atLeast: replay.totalAtLeast })} dead letters, at most ${rate} a second\n`,
+    );
   }
   return flags.detach ? 0 : follow(access, started, io);
 }
 
 async function preview(access: CustodyAccess, places: readonly Place<DeadLetterFilter>[], io: Io): Promise<number> {
-  let total = 0;
-  for (const { namespace, filter } of places) total += await access.operations(namespace).countDeadLetters(filter);
-  io.stdout.write(`would replay ${total} dead letters\n`);
+  const counts: Count[] = [];
+  for (const { namespace, filter } of places) counts.push(await access.operations(namespace).countDeadLetters(filter));
+  io.stdout.write(`would replay ${countText(sumOf(counts))} dead letters\n`);
   return 0;
 }
 

@@ -59,7 +59,7 @@ export const countOwnDeadLetters = own({
   query: z.strictObject(OWN_LETTERS).refine(isForward, BACKWARD),
   handle: async ({ caller: { destination: known }, query, directory, custody }) => {
     const filter = ownFilter(directory, known, query);
-    return { body: { count: await custody(known.namespace).operations.countDeadLetters(filter) } };
+    return { body: { ...(await custody(known.namespace).operations.countDeadLetters(filter)) } };
   },
 });
 

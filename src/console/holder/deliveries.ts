@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { SequencedEvent } from "../../custody/operations.ts";
+import { EventUnreadable, type SequencedEvent } from "../../custody/operations.ts";
 import type { CopyState, CopyView, EventView } from "../../custody/port.ts";
 import type { Custody } from "../endpoint.ts";
 import { attemptAnswer, copySummary } from "../event-answer.ts";
@@ -101,12 +101,22 @@ async function ownEvent(
   { operations }: Custody,
   { id, destination, bodies }: { readonly id: string; readonly destination: string; readonly bodies: boolean },
 ): Promise<{ readonly event: SequencedEvent; readonly copy: CopyView }> {
-  const event = await operations.event(id, { bodies });
+  const event = await hidden(operations.event(id, { bodies }));
   const copy = event && ownCopy(event, destination);
   if (event === undefined || copy === undefined) {
     throw new Refused("NoSuchEvent", { message: "there is no such delivery, or it is no longer kept" });
   }
   return { event, copy };
+}
+
+/** Whose an event is that cannot be read is not known: a holder is told nothing of it. */
+async function hidden<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof EventUnreadable) return undefined;
+    throw error;
+  }
 }
 
 /** Of the event only what its own delivery says; nothing of other copies, and nothing that is counted over all of them. */

@@ -28,9 +28,9 @@ export const createOwnReplay = own({
     const filter = ownFilter(directory, known, body.filter, "filter.");
     const { operations } = custody(known.namespace);
     if (body.preview) return previewAnswer(await operations.countDeadLetters(filter));
-    await demandRoom(operations, known.destination);
     const key = idempotencyKey === undefined ? {} : { key: JSON.stringify([caller.name, idempotencyKey]) };
-    const request = { filter, rate: body.rate, owner: known.destination, ...key };
+    const mayCreate = () => demandRoom(operations, known.destination);
+    const request = { filter, rate: body.rate, owner: known.destination, mayCreate, ...key };
     const { replay, created } = await once(operations.startReplay(request));
     const { id, total, rate } = replay;
     const audit = { replay: id, created, filter: auditFilter(body.filter), rate, total };
@@ -105,7 +105,7 @@ async function once<T>(asked: Promise<T>): Promise<T> {
 }
 
 function replayAnswer(replay: Replay, routes: OwnRoutes): object {
-  const { id, filter, to, rate, state, total, replayed, scanned, createdAt, updatedAt } = replay;
+  const { id, filter, to, rate, state, total, totalAtLeast, replayed, scanned, createdAt, updatedAt } = replay;
   const { route, from, to: end, reason, eventType } = filter;
   return {
     id,
@@ -120,6 +120,7 @@ function replayAnswer(replay: Replay, routes: OwnRoutes): object {
     rate,
     state,
     total,
+    totalAtLeast,
     replayed,
     scanned,
     createdAt: isoTime(createdAt),

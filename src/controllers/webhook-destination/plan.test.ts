@@ -79,8 +79,11 @@ describe("a signing key that changes", () => {
 
 test("the token of its holder is published as its hash; one that is missing stops no delivery", () => {
   const destination = destinationOf("acme", { access: { tokenSecretRef: { name: "access", key: "token" } } });
-  const { publication } = planOf({ destination, secrets: secretsOf({ access: { token: "a secret\n" } }, USABLE) });
-  expect(publication.tokenHashes).toEqual([hash("sha256", "a secret")]);
+  const { publication } = planOf({
+    destination,
+    secrets: secretsOf({ access: { token: "a-secret-of-22-letters\n" } }, USABLE),
+  });
+  expect(publication.tokenHashes).toEqual([hash("sha256", "a-secret-of-22-letters")]);
   const missing = planOf({ destination, secrets: new Map() });
   expect(missing.publication.tokenHashes).toEqual([]);
   expect(missing.unresolved).toMatchObject([{ path: "spec.access.tokenSecretRef", reason: "SecretNotFound" }]);

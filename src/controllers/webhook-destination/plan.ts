@@ -1,4 +1,4 @@
-import { createHmac, hash } from "node:crypto";
+import { createHmac } from "node:crypto";
 import type { WebhookDestination } from "../../api/generated/webhook-destination.ts";
 import { API_VERSION } from "../../api/names.ts";
 import { type DestinationValidation, validateDestination } from "../../api/destination-validation.ts";
@@ -8,7 +8,8 @@ import type { Live } from "../../kube/objects.ts";
 import { compileDestination } from "../../routes/compile-destination.ts";
 import type { DestinationPublication } from "../../routes/destination-publication.ts";
 import type { DestinationEntry, RingKey } from "../../routes/entry.ts";
-import { readUsable, type Unresolved } from "../../routes/observed-keys.ts";
+import { readAccessToken } from "../../routes/access-token.ts";
+import type { Unresolved } from "../../routes/observed-keys.ts";
 import type { KeyRef } from "./destination-index.ts";
 import { type DestinationObject, idOf } from "./destination-types.ts";
 
@@ -184,8 +185,6 @@ interface Access {
 function accessOf({ destination, secrets }: DestinationInput): Access {
   const ref = destination.spec.access?.tokenSecretRef;
   if (ref === undefined) return { hashes: [], unresolved: [] };
-  const found = readUsable(ref, secrets, ACCESS_PATH);
-  return "value" in found
-    ? { hashes: [hash("sha256", found.value)], unresolved: [] }
-    : { hashes: [], unresolved: [found] };
+  const found = readAccessToken(ref, secrets, ACCESS_PATH);
+  return "hash" in found ? { hashes: [found.hash], unresolved: [] } : { hashes: [], unresolved: [found] };
 }

@@ -4,7 +4,7 @@ import type { LogWalker } from "./log-walker.ts";
 /** Events of one script. */
 const PAGE = 200;
 /** Scripts of one call. */
-const PAGES = 25;
+export const SCRIPTS_OF_A_WALK = 25;
 /** Letters of the copies that a cancel looks at: those that it ends, and active ones, which it counts. */
 const CANCELLABLE = "WRLSA";
 
@@ -12,7 +12,7 @@ const CANCELLABLE = "WRLSA";
 interface Progress {
   copies: number;
   active: number;
-  pages: number;
+  scripts: number;
   to: number | undefined;
 }
 
@@ -27,7 +27,7 @@ export async function walkCopies(
   cursor: string | undefined,
 ): Promise<Acted> {
   const { to, first, at } = readCursor(cursor);
-  const progress: Progress = { copies: 0, active: 0, pages: 0, to };
+  const progress: Progress = { copies: 0, active: 0, scripts: 0, to };
   const result = () => ({ copies: progress.copies, active: progress.active });
   for (const route of await routesOf(walker, filter)) {
     if (route < first) continue;
@@ -52,8 +52,10 @@ interface RouteWalk {
 /** @returns where it stopped, `undefined` at the end of the route's log */
 async function walkRoute(walker: LogWalker, walk: RouteWalk, progress: Progress): Promise<string | undefined> {
   const { action, filter, route } = walk;
-  for (let { position } = walk; ; progress.pages++) {
-    if (progress.pages === PAGES) return position;
+  for (let { position } = walk; ; ) {
+    if (progress.scripts === SCRIPTS_OF_A_WALK) return position;
+    // Also the one that finds nothing: a namespace may have very many routes.
+    progress.scripts += 1;
     const walked = await walker.walk(action, {
       route,
       filter,

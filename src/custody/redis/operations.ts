@@ -1,8 +1,10 @@
 import {
   type Acted,
   type CopyFilter,
+  type Count,
   type DeadLetterEntry,
   type DeadLetterFilter,
+  EventUnreadable,
   type Operations,
   type Page,
   type Replay,
@@ -14,11 +16,11 @@ import {
 } from "../operations.ts";
 import { CustodyError, type EventView } from "../port.ts";
 import type { CustodyClient } from "./connection.ts";
-import { walkCopies } from "./cancels.ts";
+import { SCRIPTS_OF_A_WALK, walkCopies } from "./cancels.ts";
 import { ask } from "./errors.ts";
 import { eventView, failureContext } from "./ledger.ts";
 import { LogWalker } from "./log-walker.ts";
-import { parseMeta, stateLetters } from "./record.ts";
+import { parseMeta, RecordTooNew, stateLetters } from "./record.ts";
 import { RedisReplays } from "./replays.ts";
 import { sequencePage } from "./sequence-pages.ts";
 import { readWalkedDead } from "./walks.ts";
@@ -29,6 +31,9 @@ const BUDGET = 500;
 const ACT_PAGE = 200;
 /** Scripts of one call. */
 const PAGES = 25;
+/** Scripts of a count, of {@link BUDGET} rows each, and how long it may take, ms: what is more is not counted. */
+const COUNT_PAGES = 100;
+const COUNT_MS = 1_000;
 
 const EMPTY = Buffer.alloc(0);
 
@@ -46,8 +51,18 @@ export class RedisOperations implements Operations {
     this.#walker = new LogWalker(redis, this.#prefix);
   }
 
-  event(id: string, { bodies = false }: { readonly bodies?: boolean } = {}): Promise<SequencedEvent | undefined> {
-    return this.#sequenced(id, bodies);
+  async event(
+    id: string,
+    { bodies = false, route }: NonNullable<Parameters<Operations["event"]>[1]> = {},
+  ): Promise<SequencedEvent | undefined> {
+    try {
+      return await this.#sequenced(id, bodies);
+    } catch (error) {
+      if (!(error instanceof RecordTooNew)) throw error;
+      const isThere = route === undefined || (await ask(() => this.#redis.zscore(`${this.#prefix}log:${route}`, id)));
+      if (isThere === null) return undefined;
+      throw new EventUnreadable();
+    }
   }
 
   async events(query: Parameters<Operations["events"]>[0]): Promise<Page<EventView>> {
@@ -76,16 +91,19 @@ export class RedisOperations implements Operations {
     };
   }
 
-  async countDeadLetters(filter: DeadLetterFilter): Promise<number> {
+  async countDeadLetters(filter: DeadLetterFilter): Promise<Count> {
     const { reason, eventType, from = 0, to = "+inf" } = filter;
     if (reason === undefined && eventType === undefined && saysAll(filter)) {
-      return ask(() => this.#redis.zcount(`${this.#prefix}${indexOf(filter)}`, from, to));
+      const count = await ask(() => this.#redis.zcount(`${this.#prefix}${indexOf(filter)}`, from, to));
+      return { count, atLeast: false };
     }
     let [count, position, frozen] = [0, START, filter];
-    for (;;) {
+    const isOver = countingEnds();
+    for (let page = 1; ; page++) {
       const walked = await this.#walkDead("count", frozen, { position, budget: BUDGET, limit: BUDGET });
       count += walked.matched;
-      if (walked.score === "") return count;
+      if (walked.score === "") return { count, atLeast: false };
+      if (isOver(page)) return { count, atLeast: true };
       position = { score: walked.score, member: walked.member };
       frozen = { ...filter, to: walked.to };
     }
@@ -115,14 +133,16 @@ export class RedisOperations implements Operations {
     return this.#actOnDead("restore", selection);
   }
 
-  async countCancellable(filter: CopyFilter): Promise<number> {
-    let [copies, cursor]: [number, string | undefined] = [0, undefined];
-    do {
+  async countCancellable(filter: CopyFilter): Promise<Count> {
+    let [count, cursor]: [number, string | undefined] = [0, undefined];
+    const isOver = countingEnds();
+    for (let pages = SCRIPTS_OF_A_WALK; ; pages += SCRIPTS_OF_A_WALK) {
       const acted: Acted = await walkCopies(this.#walker, "count", filter, cursor);
-      copies += acted.copies;
+      count += acted.copies;
       cursor = acted.next;
-    } while (cursor !== undefined);
-    return copies;
+      if (cursor === undefined) return { count, atLeast: false };
+      if (isOver(pages)) return { count, atLeast: true };
+    }
   }
 
   cancel(selection: Selection<CopyFilter>): Promise<Acted> {
@@ -209,6 +229,12 @@ export class RedisOperations implements Operations {
       failureContext: failureContext(attempts),
     };
   }
+}
+
+/** Says whether counting ends after so many scripts. */
+function countingEnds(): (scripts: number) => boolean {
+  const end = performance.now() + COUNT_MS;
+  return (scripts) => scripts >= COUNT_PAGES || performance.now() >= end;
 }
 
 interface Position {

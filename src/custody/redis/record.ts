@@ -14,15 +14,20 @@ export interface RecordMeta {
 /** Schema this code writes, and the newest it reads. Records of a newer `minReader` are left alone. */
 const RECORD_SCHEMA = 1;
 
+/** A newer Davit wrote a record so that this one must not read it. */
+export class RecordTooNew extends RangeError {
+  override readonly name = "RecordTooNew";
+}
+
 /**
  * Reads the metadata field of a record.
- * @throws RangeError when a newer Davit wrote it so that this one must not read it
+ * @throws RecordTooNew
  */
 export function parseMeta(text: string): RecordMeta {
   const [head = "", destinations = "", ...json] = text.split("\n");
   const [, minReader, route = "", sequence, receivedAt, seq] = head.split(" ");
   if (Number(minReader) > RECORD_SCHEMA)
-    throw new RangeError(`the record needs reader ${minReader}; this is reader ${RECORD_SCHEMA}`);
+    throw new RecordTooNew(`the record needs reader ${minReader}; this is reader ${RECORD_SCHEMA}`);
   const { h = {}, t } = JSON.parse(json.join("\n") || "{}") as { h?: Record<string, string>; t?: string };
   return {
     route,

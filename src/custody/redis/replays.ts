@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
+  type Count,
   type DeadLetterFilter,
   DEFAULT_REPLAY_RATE,
   MAX_REPLAY_RATE,
@@ -42,18 +43,19 @@ export class RedisReplays {
 
   /** @param how the index to walk, and what counts its dead letters */
   async start(
-    { filter, rate = DEFAULT_REPLAY_RATE, key, owner = "" }: ReplayRequest,
-    how: { readonly index: string; readonly count: (filter: DeadLetterFilter) => Promise<number> },
+    { filter, rate = DEFAULT_REPLAY_RATE, key, owner = "", mayCreate }: ReplayRequest,
+    how: { readonly index: string; readonly count: (filter: DeadLetterFilter) => Promise<Count> },
   ): Promise<{ readonly replay: Replay; readonly created: boolean }> {
     if (!(rate >= 1 && rate <= MAX_REPLAY_RATE)) throw new RangeError(`rate: from 1 to ${MAX_REPLAY_RATE} a second`);
     const id = replayId(key ?? randomUUID());
     const known = await this.read(id);
     if (known !== undefined) return { replay: same(known, filter, rate), created: false };
+    await mayCreate?.();
     const [seconds, micros] = await ask(() => this.#redis.time());
     const now = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
     const to = Math.min(filter.to ?? now, now);
-    const total = await how.count({ ...filter, to });
-    const args = [id, how.index, filterText(filter), to, rate, total, owner];
+    const { count: total, atLeast } = await how.count({ ...filter, to });
+    const args = [id, how.index, filterText(filter), to, rate, total, owner, Number(atLeast)];
     const created = (await ask(() => this.#redis.startReplay(this.#prefix, ...args))) === 1;
     const replay = await this.read(id);
     if (replay === undefined) throw new RangeError(`replay ${id} was removed while it was created`);
@@ -134,6 +136,7 @@ function readReplay(id: string, fields: Readonly<Record<string, string>>): Repla
     rate: number("rate"),
     state: fields["state"] as ReplayState,
     total: number("total"),
+    totalAtLeast: fields["least"] === "1",
     replayed: number("replayed"),
     scanned: number("scanned"),
     createdAt: number("created"),

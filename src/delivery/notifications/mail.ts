@@ -49,15 +49,17 @@ const ANSWER_MS = 10_000;
 /** The whole of it, ms. */
 const WITHIN_MS = 30_000;
 
-/** Hands mails over by SMTP, a connection each. Recipients and headers are given in parts, never parsed out of a text. */
-export function smtpMailer(settings: SmtpSettings): Mailer {
+/**
+ * Hands mails over by SMTP, a connection each. Recipients and headers are given in parts, never parsed out of a text.
+ * @param withinMs the whole of it
+ */
+export function smtpMailer(settings: SmtpSettings, withinMs = WITHIN_MS): Mailer {
   const { from } = settings;
   return {
     async send({ to, subject, text, messageId }) {
       if (!isMailAddress(to)) throw new MailError("invalid_address");
       const transport = transportOf(settings);
-      const late = AbortSignal.timeout(WITHIN_MS);
-      late.addEventListener("abort", () => transport.close(), { once: true });
+      const late = AbortSignal.timeout(withinMs);
       try {
         await Promise.race([
           transport.sendMail({
@@ -71,11 +73,14 @@ export function smtpMailer(settings: SmtpSettings): Mailer {
             headers: { "Auto-Submitted": "auto-generated" },
             disableFileAccess: true,
             disableUrlAccess: true,
+            // Closes the connection of a server that says a word now and then, and never the last one.
+            signal: late,
           }),
           rejectedBy(late),
         ]);
       } catch (error) {
-        throw error instanceof MailError ? error : new MailError(codeOf(error), { cause: error });
+        if (error instanceof MailError) throw error;
+        throw new MailError(late.aborted ? "timeout" : codeOf(error), { cause: error });
       } finally {
         transport.close();
       }
