@@ -44,7 +44,7 @@ export function findSchemathesis(say: (line: string) => void): string {
   mkdirSync(dirname(folder), { recursive: true });
   rmSync(folder, { recursive: true, force: true });
   run(PYTHON, ["-m", "venv", folder]);
-  run(join(folder, "bin", "python"), ["-m", "pip", "install", "--quiet", "--no-deps", "--requirement", REQUIREMENTS]);
+  run(join(folder, "bin", "python"), ["-m", "pip", "install", "--quiet", "--requirement", REQUIREMENTS]);
   writeFileSync(`${mark}.new`, "");
   renameSync(`${mark}.new`, mark);
   return program;

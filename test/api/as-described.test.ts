@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { listen, portOf } from "../../src/lib/listen.ts";
 import { findSchemathesis } from "../../tools/schemathesis/schemathesis.ts";
 import { type Chain, startChain } from "../support/api-tester/chain.ts";
+import { callEveryOperation } from "../support/api-tester/every-operation.ts";
 import { documentOf, LISTENERS, withOperations } from "../support/api-tester/documents.ts";
 import { runSchemathesis } from "../support/api-tester/run.ts";
 
@@ -63,4 +64,37 @@ describe("an OpenAPI-driven tester with all its checks", () => {
     },
     DEADLINE_MS,
   );
+});
+
+describe("while the store does not answer", () => {
+  beforeAll(() => void process.kill(chain.dev.redisPid, "SIGSTOP"));
+  afterAll(() => void process.kill(chain.dev.redisPid, "SIGCONT"));
+
+  it.each(LISTENERS)(
+    "every operation of the %s listener says so, and when to come again",
+    async (listener) => {
+      const answers = await callEveryOperation(listener, chain.listeners[listener]);
+      expect(answers.length).toBeGreaterThan(0);
+      expect(answers).toEqual(
+        answers.map(({ operation }) => ({
+          operation,
+          status: 503,
+          retryAfter: expect.stringMatching(/^[1-9]\d*$/),
+          problems: [],
+        })),
+      );
+    },
+    DEADLINE_MS,
+  );
+});
+
+describe("when the store is back", () => {
+  it.each(LISTENERS)("every operation of the %s listener is served", async (listener) => {
+    await expect
+      .poll(async () => {
+        const answers = await callEveryOperation(listener, chain.listeners[listener]);
+        return answers.filter(({ status, problems }) => status >= 500 || problems.length > 0);
+      })
+      .toEqual([]);
+  });
 });
