@@ -3,6 +3,8 @@
 call('ZREM', P .. 'busy', '')
 local names = P .. 'destinations'
 if ARGV[1] == '' then
-  for _, d in ipairs(call('ZRANGE', P .. 'busy', 0, 999)) do call('ZADD', names, 'NX', 0, d) end
+  for _, d in ipairs(call('ZRANGE', P .. 'busy', 0, 999)) do
+    if not call('ZSCORE', names, d) then list_destination(d, now_ms()) end
+  end
 end
 return call('ZRANGE', names, ARGV[1] == '' and '-' or '(' .. ARGV[1], '+', 'BYLEX', 'LIMIT', 0, ARGV[2])

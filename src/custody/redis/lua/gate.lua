@@ -40,7 +40,7 @@ local function save_gate(gate, now)
   if gate.newer then
     fields[1], fields[2], fields[3], fields[4] = 'cs', int(gate.own.seq), 'cfg', cjson.encode(gate.own)
     gate.newer = false
-    call('ZADD', P .. 'destinations', 0, gate.d)   -- from now on it is listed
+    list_destination(gate.d, now)
   end
   if gate.dirty then
     fields[#fields + 1] = 'st'

@@ -75,10 +75,28 @@ local function look_at_record(id)
   call('ZREM', P .. 'exp', id)
 end
 
-local function look_at_disabled(member)
+-- Whether nothing is lost with what is known of a destination: it has no copies, and nothing has happened to it for long. What its config says comes with its
+-- next copy. That one is disabled is kept for good.
+local FORGET_MS = 30 * 86400000
+local function has_faded(d)
+  if call('EXISTS', P .. 'dead:' .. d) == 1 then return false end
+  local v = call('HMGET', P .. 'gate:' .. d, 'st', 'delivered')
+  local state, ends, since, at = string.match(v[1] or 'C 0 0 0 0 0 0 0 0 -', '^(%u) (%d+) %d+ %d+ (%d+) %d+ %d+ %d+ (%d+) ')
+  if not state or state == 'D' then return false end
+  return math.max(tonumber(ends), tonumber(since), tonumber(at), tonumber(v[2] or '0')) + FORGET_MS <= now
+end
+
+local function look_at_destination(member)
   local d = string.sub(member, 3)
-  call('ZREM', P .. 'exp', member)
-  if has_copies(d) then write_ticket(d) end
+  local is_busy = has_copies(d)
+  if not is_busy and has_faded(d) then
+    call('ZREM', P .. 'exp', member)
+    call('ZREM', P .. 'destinations', d)
+    return call('DEL', P .. 'gate:' .. d)
+  end
+  call('ZADD', P .. 'exp', int(now + LOOK_MS), member)
+  -- One that is disabled, which may have been deleted, or have no gate any more.
+  if is_busy and not call('ZSCORE', P .. 'busy', d) then write_ticket(d) end
 end
 
 -- A page of the shelf of a route that was suspended, when it delivers again. Returns whether there is more.
@@ -118,7 +136,7 @@ for _, member in ipairs(looks) do
   local route = string.match(member, '^r:(%x+)$')
   if route then look_at_route(member, route)
   elseif string.sub(member, 1, 2) == 'b:' then empty_bin(member)
-  elseif string.sub(member, 1, 2) == 'd:' then look_at_disabled(member)
+  elseif string.sub(member, 1, 2) == 'd:' then look_at_destination(member)
   else look_at_record(member) end
 end
 flush()

@@ -121,6 +121,12 @@ end
 -- Retention: a record, or a route as `r:<route>`, is looked at when its time comes.
 local function look_later(member, at, now) return call('ZADD', P .. 'exp', int(math.min(at, now + LOOK_MS)), member) end
 
+-- A destination is listed from its first ticket or config on. Once a day somebody looks whether it still has anything (`janitor`).
+local function list_destination(d, now)
+  call('ZADD', P .. 'destinations', 0, d)
+  call('ZADD', P .. 'exp', 'NX', int(now + LOOK_MS), 'd:' .. d)
+end
+
 local function forget_dead(id, destination, route)
   local member = id .. '|' .. destination
   call('ZREM', P .. 'dead', member)

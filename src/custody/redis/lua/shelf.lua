@@ -122,6 +122,7 @@ local function forget_route(route)
       for _, place in ipairs({ 'gate:', 'lane:', 'late:', 'due:', 'lease:', 'dead:' }) do call('DEL', P .. place .. d) end
       call('ZREM', P .. 'busy', d)
       call('ZREM', P .. 'destinations', d)
+      call('ZREM', P .. 'exp', 'd:' .. d)
     end
   end
   for _, place in ipairs({ 'places:', 'shelf:', 'log:', 'dead:', 'rejected:', 'route:' }) do call('DEL', P .. place .. route) end

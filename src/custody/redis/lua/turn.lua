@@ -294,7 +294,7 @@ end
 local function take(policy, want, started)
   local d = policy.destination
   -- The first ticket it ever had: from now on it is listed.
-  if started ~= '' and call('HSET', P .. 'gate:' .. d, 'run', started) == 1 then call('ZADD', P .. 'destinations', 0, d) end
+  if started ~= '' and call('HSET', P .. 'gate:' .. d, 'run', started) == 1 then list_destination(d, now) end
   call('ZADD', P .. 'busy', int(now + HELD_MS), d)
   expire_leases(policy)
   if policy.gate then return take_through(policy, gate_of(policy), want) end
