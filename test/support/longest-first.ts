@@ -12,7 +12,10 @@ const LONGEST = [
   "test/cluster/operator/leadership.test.ts",
   "test/cluster/operator/operator.test.ts",
   "test/cluster/webhook-route-controller.test.ts",
+  "test/cluster/operator/drift.test.ts",
   "test/cluster/redis-access.test.ts",
+  "test/cluster/operator/redis-users.test.ts",
+  "test/cluster/state-metrics.test.ts",
 ];
 
 /** Vitest's own order, but the longest files of a project come first in it. */
