@@ -55,8 +55,9 @@ export class Lanes {
     const before = this.#destinations;
     this.#destinations = destinations;
     for (const lane of this.#byId.values()) this.#configure(lane);
-    // One that was not there went by its route.
-    const wasSuspended = (id: string) => (before.get(id) ?? routeOf(before, id))?.suspended === true;
+    // An inline one that was not there went by its route.
+    const wasSuspended = (id: string) =>
+      (before.get(id) ?? (id.startsWith("~") ? undefined : routeOf(before, id)))?.suspended === true;
     return [...destinations].flatMap(([id, { suspended }]) => (!suspended && wasSuspended(id) ? [id] : []));
   }
 
