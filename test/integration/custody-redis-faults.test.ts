@@ -323,6 +323,18 @@ describe("custody when Redis fails", () => {
     expect(await take(store.outbox(scope, { policies: () => [] }))).toHaveLength(2);
   });
 
+  test("a destination whose keys were overwritten keeps its ticket only, and not those that end with it", async () => {
+    const [good, bad, last] = ["~good", "~bad", "~last"];
+    await redis.client().set(`${tag}:lane:${bad}`, "not a sorted set");
+    const outbox = store.outbox(scope, { policies: () => [] });
+    const ended = [good, bad, last].map((destination) =>
+      code(outbox.done({ destination, generation: 0, slot: 0 }, destinationPolicy({ destination }))),
+    );
+    expect(await Promise.all(ended)).toEqual(["no error", "Script", "no error"]);
+    const generations = [good, bad, last].map((id) => redis.client().hget(`${tag}:gate:${id}`, "g"));
+    expect(await Promise.all(generations), "each ends once").toEqual(["1", null, "1"]);
+  });
+
   test("a record that only a newer reader may read, or that lost its metadata, is left alone and holds up nothing", async () => {
     const inbox = store.inbox(scope);
     const admin = redis.client();

@@ -14,7 +14,8 @@ import { asCustodyError } from "./errors.ts";
 import { gateArgument, parseTransition } from "./gates.ts";
 import { policyArgument } from "./inbox.ts";
 import { parseMeta, type RecordMeta } from "./record.ts";
-import type { TurnReply } from "./scripts.ts";
+import type { TicketEnd, TurnReply } from "./scripts.ts";
+import { type EndedTicket, TicketEnds } from "./ticket-ends.ts";
 import type { TicketSource } from "./tickets.ts";
 
 /** A lease outlives the exchange's timeout by this much, so that an outcome can be settled. */
@@ -49,12 +50,14 @@ export class RedisOutbox implements Outbox {
   readonly #prefix: string;
   readonly #token: string;
   readonly #tickets: TicketSource;
+  readonly #ends: TicketEnds;
 
   constructor(redis: CustodyClient, tag: string, token: string, tickets: TicketSource) {
     this.#redis = redis;
     this.#prefix = `${tag}:`;
     this.#token = token;
     this.#tickets = tickets;
+    this.#ends = new TicketEnds(redis, this.#prefix);
   }
 
   async turn(request: TurnRequest): Promise<TurnResult> {
@@ -69,19 +72,24 @@ export class RedisOutbox implements Outbox {
   }
 
   async done(ticket: Ticket, policy: DestinationPolicy): Promise<"more" | "idle"> {
-    const [wake, generation] = await this.#end(ticket, "drained", { limit: policy.limit, gate: gateArgument(policy) });
+    const [wake, generation] = await this.#end({
+      ticket,
+      mode: "drained",
+      limit: policy.limit,
+      gate: gateArgument(policy),
+    });
     if (wake < 0) return "more";
     if (wake > 0) await this.#tickets.wake(ticket.destination, wake, Number(generation));
     return "idle";
   }
 
   async yield(ticket: Ticket): Promise<void> {
-    const [, generation] = await this.#end(ticket, "yield");
+    const [, generation] = await this.#end({ ticket, mode: "yield" });
     await this.#tickets.add({ destination: ticket.destination, slot: ticket.slot, generation: Number(generation) });
   }
 
   async postpone(ticket: Ticket, delayMs: number): Promise<void> {
-    const [, generation, servedBy] = await this.#end(ticket, "postpone", { delayMs });
+    const [, generation, servedBy] = await this.#end({ ticket, mode: "postpone", delayMs });
     if (servedBy === undefined) return;
     await this.#tickets.handOver({ ...ticket, generation: Number(generation) }, servedBy || undefined);
   }
@@ -106,15 +114,9 @@ export class RedisOutbox implements Outbox {
     return this.#tickets.start(handlers);
   }
 
-  async #end(
-    ticket: Ticket,
-    mode: "drained" | "yield" | "postpone",
-    { limit = 1, delayMs = 0, gate }: { limit?: number; delayMs?: number; gate?: object | undefined } = {},
-  ): Promise<[wake: number, generation: string, servedBy?: string]> {
-    const { destination, generation } = ticket;
-    const args = [destination, generation, limit, mode, delayMs, gate === undefined ? "" : JSON.stringify(gate)];
+  async #end(ended: EndedTicket): Promise<TicketEnd> {
     try {
-      return await this.#redis.done(this.#prefix, ...args);
+      return await this.#ends.end(ended);
     } catch (error) {
       throw asCustodyError(error);
     }

@@ -24,7 +24,7 @@ type OperationCommands = { [Name in keyof OperationReplies]: Run<OperationReplie
 export interface ScriptCommands extends OperationCommands {
   claim: Run<string[]>;
   turnBuffer: Run<TurnReply>;
-  done: Run<[wake: number, generation: string, servedBy?: string]>;
+  done: Run<TicketEnd[]>;
   janitor: Run<[] | [more: number, tickets: string[], replaying: number, tally: string[]]>;
   replay: Run<number>;
   enable: Run<string>;
@@ -44,6 +44,9 @@ export interface ScriptCommands extends OperationCommands {
   adopt: Run<[refused: number] | [moved: number, left: number, position: string]>;
   orphans: Run<(string | number)[]>;
 }
+
+/** What became of a ticket: wake is below 0 when there is more to take, 0 or the Unix ms for which a ticket is needed. */
+export type TicketEnd = [wake: number, generation: string, servedBy?: string];
 
 /** Fenced indexes, unknown, workerLost, expired, waiting, now, three values a copy, ms until gates may permit more, changes of gates. */
 export type TurnReply = [number[], number, number, number, number[], Buffer, Buffer[], number[], Buffer[]];

@@ -1,67 +1,78 @@
--- done: may a ticket end?
--- ARGV: destination, the ticket's generation, limit, mode: drained | yield | postpone, delay of postpone, config of its gate (JSON) or ''.
--- Returns { -1 } when there is something to take; else { wake, generation }: wake > 0 asks for a ticket at that Unix ms. `postpone` also returns the route whose
--- own workers serve the destination, or ''.
+-- done: may tickets end?
+-- ARGV: configs of gates (JSON array), then six for each ticket:
+--   destination, the ticket's generation, limit, mode: drained | yield | postpone, delay of postpone, place of its gate's config among those or 0.
+-- Returns for each ticket { -1 } when there is something to take; else { wake, generation }: wake > 0 asks for a ticket at that Unix ms. `postpone` also returns
+-- the route whose own workers serve the destination, or ''.
 call('ZREM', P .. 'busy', '')
-local d, generation, limit, mode = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
+local configs = cjson.decode(ARGV[1])
 local now = now_ms()
-local gate, lease = P .. 'gate:' .. d, P .. 'lease:' .. d
-local guard = (ARGV[6] or '') ~= '' and read_gate(d, cjson.decode(ARGV[6])) or nil
-local shut_until, refill
-if guard then limit, shut_until = permitted(guard, now) end
-local ready = call('ZCARD', P .. 'lane:' .. d) + call('ZCARD', P .. 'late:' .. d)
-local due = tonumber(call('ZRANGE', P .. 'due:' .. d, 0, 0, 'WITHSCORES')[2])
-local leased = call('ZCARD', lease)
-local takeable = ready > 0 or (due and due <= now)
-if guard and takeable and leased < limit then
-  local afford, at = affordable(guard, now)
-  if afford == 0 then refill = at end
-end
-if mode == 'drained' and leased < limit and takeable and not refill then return { -1, '0' } end
 
-local current = call('HGET', gate, 'g') or '0'
-if current == generation then current = int(call('HINCRBY', gate, 'g', 1)) end
--- A disabled one is looked at when it is enabled; and once an hour, as it may have been deleted, or have no gate any more.
-if guard and guard.state == 'D' then
-  look_later('d:' .. d, now + 3600000, now)
-  call('ZREM', P .. 'busy', d)
-  call('HDEL', gate, 'wakeAt')
-  return { 0, current }
-end
-if mode == 'yield' then
-  call('ZADD', P .. 'busy', int(now + FRESH_MS), d)
-  return { 0, current }
-end
-if mode == 'postpone' and ready == 0 and not due and leased == 0 then
-  call('ZREM', P .. 'busy', d)   -- its route was deleted meanwhile, say: there is nothing to look at again
-  return { 0, current }
-end
-if mode == 'postpone' then
-  call('ZADD', P .. 'busy', int(now + tonumber(ARGV[5])), d)
-  return { 0, current, served_by(d, now) }
+local function end_ticket(d, generation, limit, mode, delay, config)
+  local gate, lease = P .. 'gate:' .. d, P .. 'lease:' .. d
+  local guard = config and read_gate(d, config) or nil
+  local shut_until, refill
+  if guard then limit, shut_until = permitted(guard, now) end
+  local ready = call('ZCARD', P .. 'lane:' .. d) + call('ZCARD', P .. 'late:' .. d)
+  local due = tonumber(call('ZRANGE', P .. 'due:' .. d, 0, 0, 'WITHSCORES')[2])
+  local leased = call('ZCARD', lease)
+  local takeable = ready > 0 or (due and due <= now)
+  if guard and takeable and leased < limit then
+    local afford, at = affordable(guard, now)
+    if afford == 0 then refill = at end
+  end
+  if mode == 'drained' and leased < limit and takeable and not refill then return { -1, '0' } end
+
+  local current = call('HGET', gate, 'g') or '0'
+  if current == generation then current = int(call('HINCRBY', gate, 'g', 1)) end
+  -- A disabled one is looked at when it is enabled; and once an hour, as it may have been deleted, or have no gate any more.
+  if guard and guard.state == 'D' then
+    look_later('d:' .. d, now + 3600000, now)
+    call('ZREM', P .. 'busy', d)
+    call('HDEL', gate, 'wakeAt')
+    return { 0, current }
+  end
+  if mode == 'yield' then
+    call('ZADD', P .. 'busy', int(now + FRESH_MS), d)
+    return { 0, current }
+  end
+  if mode == 'postpone' and ready == 0 and not due and leased == 0 then
+    call('ZREM', P .. 'busy', d)   -- its route was deleted meanwhile, say: there is nothing to look at again
+    return { 0, current }
+  end
+  if mode == 'postpone' then
+    call('ZADD', P .. 'busy', int(now + delay), d)
+    return { 0, current, served_by(d, now) }
+  end
+
+  -- A marked lease (negative score) comes back MARK_MS after its mark, another one is marked at its deadline.
+  local oldest = call('ZRANGE', lease, 0, 0, 'WITHSCORES')[2]
+  local wake = due
+  if oldest then
+    oldest = tonumber(oldest)
+    local look = oldest < 0 and MARK_MS - oldest or oldest
+    wake = math.min(wake or look, look)
+  end
+  if refill then wake = refill
+  elseif shut_until then
+    if ready > 0 then wake = shut_until end
+    wake = wake and math.max(wake, shut_until)
+  end
+  if not wake then
+    call('ZREM', P .. 'busy', d)
+    call('HDEL', gate, 'wakeAt')
+    return { 0, current }
+  end
+  wake = math.max(wake, now) + 1
+  call('ZADD', P .. 'busy', int(wake + FRESH_MS), d)
+  local pending = tonumber(call('HGET', gate, 'wakeAt')) or 0
+  if pending > now and pending <= wake then return { 0, current } end
+  call('HSET', gate, 'wakeAt', int(wake))
+  return { int(wake), current }
 end
 
--- A marked lease (negative score) comes back MARK_MS after its mark, another one is marked at its deadline.
-local oldest = call('ZRANGE', lease, 0, 0, 'WITHSCORES')[2]
-local wake = due
-if oldest then
-  oldest = tonumber(oldest)
-  local look = oldest < 0 and MARK_MS - oldest or oldest
-  wake = math.min(wake or look, look)
+local out = {}
+for i = 2, #ARGV, 6 do
+  local d, generation, limit, mode, delay, config = unpack(ARGV, i, i + 5)
+  out[#out + 1] = end_ticket(d, generation, tonumber(limit), mode, tonumber(delay), configs[tonumber(config)])
 end
-if refill then wake = refill
-elseif shut_until then
-  if ready > 0 then wake = shut_until end
-  wake = wake and math.max(wake, shut_until)
-end
-if not wake then
-  call('ZREM', P .. 'busy', d)
-  call('HDEL', gate, 'wakeAt')
-  return { 0, current }
-end
-wake = math.max(wake, now) + 1
-call('ZADD', P .. 'busy', int(wake + FRESH_MS), d)
-local pending = tonumber(call('HGET', gate, 'wakeAt')) or 0
-if pending > now and pending <= wake then return { 0, current } end
-call('HSET', gate, 'wakeAt', int(wake))
-return { int(wake), current }
+return out
