@@ -16,6 +16,7 @@ import {
 } from "../operations.ts";
 import { CustodyError, type EventView } from "../port.ts";
 import type { CustodyClient } from "./connection.ts";
+import { countInSteps } from "./counting.ts";
 import { SCRIPTS_OF_A_WALK, walkCopies } from "./cancels.ts";
 import { ask } from "./errors.ts";
 import { eventView, failureContext } from "./ledger.ts";
@@ -31,9 +32,6 @@ const BUDGET = 500;
 const ACT_PAGE = 200;
 /** Scripts of one call. */
 const PAGES = 25;
-/** Scripts of a count, of {@link BUDGET} rows each, and how long it may take, ms: what is more is not counted. */
-const COUNT_PAGES = 100;
-const COUNT_MS = 1_000;
 
 const EMPTY = Buffer.alloc(0);
 
@@ -97,16 +95,13 @@ export class RedisOperations implements Operations {
       const count = await ask(() => this.#redis.zcount(`${this.#prefix}${indexOf(filter)}`, from, to));
       return { count, atLeast: false };
     }
-    let [count, position, frozen] = [0, START, filter];
-    const isOver = countingEnds();
-    for (let page = 1; ; page++) {
+    let [position, frozen] = [START, filter];
+    return countInSteps(async () => {
       const walked = await this.#walkDead("count", frozen, { position, budget: BUDGET, limit: BUDGET });
-      count += walked.matched;
-      if (walked.score === "") return { count, atLeast: false };
-      if (isOver(page)) return { count, atLeast: true };
-      position = { score: walked.score, member: walked.member };
+      position = walked;
       frozen = { ...filter, to: walked.to };
-    }
+      return { found: walked.matched, scripts: 1, isEnd: walked.score === "" };
+    });
   }
 
   startReplay(request: ReplayRequest): ReturnType<Operations["startReplay"]> {
@@ -133,16 +128,13 @@ export class RedisOperations implements Operations {
     return this.#actOnDead("restore", selection);
   }
 
-  async countCancellable(filter: CopyFilter): Promise<Count> {
-    let [count, cursor]: [number, string | undefined] = [0, undefined];
-    const isOver = countingEnds();
-    for (let pages = SCRIPTS_OF_A_WALK; ; pages += SCRIPTS_OF_A_WALK) {
+  countCancellable(filter: CopyFilter): Promise<Count> {
+    let cursor: string | undefined;
+    return countInSteps(async () => {
       const acted: Acted = await walkCopies(this.#walker, "count", filter, cursor);
-      count += acted.copies;
       cursor = acted.next;
-      if (cursor === undefined) return { count, atLeast: false };
-      if (isOver(pages)) return { count, atLeast: true };
-    }
+      return { found: acted.copies, scripts: SCRIPTS_OF_A_WALK, isEnd: cursor === undefined };
+    });
   }
 
   cancel(selection: Selection<CopyFilter>): Promise<Acted> {
@@ -229,12 +221,6 @@ export class RedisOperations implements Operations {
       failureContext: failureContext(attempts),
     };
   }
-}
-
-/** Says whether counting ends after so many scripts. */
-function countingEnds(): (scripts: number) => boolean {
-  const end = performance.now() + COUNT_MS;
-  return (scripts) => scripts >= COUNT_PAGES || performance.now() >= end;
 }
 
 interface Position {
