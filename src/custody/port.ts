@@ -1,6 +1,7 @@
 import type { Secret } from "../lib/secret.ts";
 import type { ProviderIdMatch, ProviderIdQuery } from "./provider-id.ts";
-import type { GateConfig, GateOutcome, Gates, GateState, GateTransition } from "./gate.ts";
+import type { Backlogs } from "./backlog.ts";
+import type { GateConfig, GateOutcome, Gates, GateTransition } from "./gate.ts";
 
 /**
  * The custody port: what the rest of Davit knows of the store that holds events. `redis/` is its one implementation today;
@@ -325,22 +326,8 @@ export interface DeadLetter {
   };
 }
 
-/** Backlog of one route or destination. Ages in seconds; 0 when there is nothing. */
-export interface Backlog {
-  readonly waiting: number;
-  readonly active: number;
-  readonly delayed: number;
-  readonly dead: number;
-  readonly oldestWaitingSeconds: number;
-  readonly oldestDelayedSeconds: number;
-  /** Since a copy was delivered last; absent when none is known to have been. */
-  readonly deliveredSecondsAgo?: number;
-  /** Of a destination whose gate ever changed. */
-  readonly gate?: GateState;
-}
-
 /** The operator's side. */
-export interface Ledger extends Gates {
+export interface Ledger extends Gates, Backlogs {
   event(id: string): Promise<EventView | undefined>;
   body(id: string): Promise<Buffer | undefined>;
   rejections(route: string): Promise<readonly Rejection[]>;
@@ -352,8 +339,6 @@ export interface Ledger extends Gates {
   droppedHandshakes(route: string): Promise<number>;
   /** Makes the dead copies of an event (or the one named) live again with a fresh budget, under the same id. */
   replay(id: string, destination?: string): Promise<{ readonly replayed: number }>;
-  /** One script for all of them. Keys are destinations. */
-  stats(destinations: readonly string[]): Promise<ReadonlyMap<string, Backlog>>;
 }
 
 /** What the monitor last saw. */

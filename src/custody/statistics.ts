@@ -1,6 +1,6 @@
 import type { GateView } from "./gate.ts";
 import type { Page } from "./operations.ts";
-import type { Backlog } from "./port.ts";
+import type { Backlog } from "./backlog.ts";
 
 /**
  * The part of the custody port that tells how destinations are doing. `conformance/statistics.ts` is the suite every implementation passes.

@@ -50,7 +50,11 @@ export function createMetrics(registry: Registry = new Registry()) {
       [...ROUTE, "outcome"],
       AGE_SECONDS,
     ),
-    queueEvents: gauge("queue_events", "Copies in custody by state", [...ROUTE, "state"]),
+    queueEvents: gauge(
+      "queue_events",
+      "Copies in custody by state; without a route those for all WebhookDestinations of the namespace",
+      [...ROUTE, "state"],
+    ),
     queueOldestAge: gauge("queue_oldest_age_seconds", "Age of the oldest copy by state", [...ROUTE, "state"]),
     deliveryAttempts: counter("delivery_attempts_total", "Attempts by outcome and class of status", [
       ...ROUTE,

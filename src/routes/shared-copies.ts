@@ -70,6 +70,11 @@ export function resolveShared(
   return { part: { sharedCopies: before }, finding: { ok: false, reason: "TooManyDestinations", message, closed } };
 }
 
+/** Whether events of a route may have copies for WebhookDestinations. */
+export function usesDestinations({ sharedCopies, destinationIdFrom }: RouteEntry): boolean {
+  return sharedCopies !== undefined || destinationIdFrom !== undefined;
+}
+
 /** Whether these are among the labels of an object. */
 export function hasLabels(labels: Readonly<Record<string, string>>, wanted: Readonly<Record<string, string>>): boolean {
   return Object.entries(wanted).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);

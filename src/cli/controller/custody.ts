@@ -4,9 +4,8 @@ import type { BacklogLook } from "../../controllers/webhook-route/custody/backlo
 import type { Observations, Operator } from "../../controllers/webhook-route/operator.ts";
 import { entryIn } from "../../controllers/webhook-route/publishing/publications.ts";
 import type { ShelfKeeper, ShelfRound } from "../../controllers/webhook-route/custody/shelf-reconciler.ts";
-import { scopeKey, scopeOfRoute } from "../../controllers/webhook-route/workers/worker-scope.ts";
 import { keepShelves, type ShelvesReport } from "../../custody/keep-shelves.ts";
-import type { Backlog } from "../../custody/port.ts";
+import type { Backlog } from "../../custody/backlog.ts";
 import type { RedisStore } from "../../custody/redis/store.ts";
 import { NotLeaderError } from "../../kube/fence.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
@@ -18,7 +17,7 @@ import type { RouteEntry } from "../../routes/entry.ts";
 import { ForerunnerEvents } from "./forerunner-events.ts";
 import { tellPurge } from "./purge-report.ts";
 import { QueueWatch } from "./queue-watch.ts";
-import { workOf } from "./scale-work.ts";
+import { Scale } from "./scale.ts";
 
 /** Backlogs are looked at this often, ms. */
 const BACKLOG_MS = 5_000;
@@ -42,6 +41,7 @@ export interface CustodyOptions {
 export class Custody implements Observations, ShelfKeeper {
   readonly #options: CustodyOptions;
   readonly #backlog: BacklogMonitor;
+  readonly #scale: Scale;
   readonly #orphans = new Map<string, readonly { readonly namespace: string; readonly route: string }[]>();
   #operator: Operator | undefined;
   #reports: BacklogReports | undefined;
@@ -51,8 +51,14 @@ export class Custody implements Observations, ShelfKeeper {
   constructor(options: CustodyOptions) {
     const { store, config, metrics } = options;
     this.#options = options;
+    const ledgerFor = (namespace: string) => store.ledger({ instance: config.instance, namespace });
+    this.#scale = new Scale({
+      ledgerFor,
+      entries: (namespace) => this.#entries(namespace),
+      now: () => systemTimers.monotonic(),
+    });
     this.#backlog = new BacklogMonitor({
-      ledgerFor: (namespace) => store.ledger({ instance: config.instance, namespace }),
+      ledgerFor,
       metrics,
       intervalMs: BACKLOG_MS,
       onLook: (entry, sum) => this.#reports?.note(entry, lookOf(entry, sum)),
@@ -110,24 +116,8 @@ export class Custody implements Observations, ShelfKeeper {
   }
 
   /** `/v1/scale/<namespace>/<shared|route>`: the work that waits for these workers, for an autoscaler. */
-  async scale(path: string): Promise<{ readonly status: number; readonly body: object } | undefined> {
-    const match = /^\/v1\/scale\/([^/]+)\/([^/]+)$/.exec(path);
-    if (match === null) return undefined;
-    const [, namespace = "", workers = ""] = match;
-    const ofWorkers = (key: string) =>
-      this.#entries(namespace).filter((entry) => scopeKey(scopeOfRoute(entry)) === key);
-    // A route may be called `shared` too; Davit itself scales no shared workers, so it comes first.
-    const own = ofWorkers(`${namespace}/${workers}`);
-    const entries = own.length === 0 && workers === "shared" ? ofWorkers(namespace) : own;
-    const ids = entries.flatMap(({ destinations }) => destinations.map(({ id }) => id));
-    if (ids.length === 0) return { status: 404, body: { error: "no such workers" } };
-    const { store, config } = this.#options;
-    try {
-      const stats = await store.ledger({ instance: config.instance, namespace }).stats(ids);
-      return { status: 200, body: { value: workOf(stats.values()) } };
-    } catch {
-      return { status: 503, body: { error: "Redis does not answer" } };
-    }
+  scale(path: string): Promise<{ readonly status: number; readonly body: object } | undefined> {
+    return this.#scale.answer(path);
   }
 
   #entries(namespace?: string): RouteEntry[] {

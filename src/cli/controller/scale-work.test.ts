@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Backlog } from "../../custody/port.ts";
+import type { Backlog } from "../../custody/backlog.ts";
 import { workOf } from "./scale-work.ts";
 
 const backlog = (part: Partial<Backlog>): Backlog => ({

@@ -1,4 +1,4 @@
-import type { Backlog } from "../../custody/port.ts";
+import type { Backlog } from "../../custody/backlog.ts";
 
 /** What workers could do now, for an autoscaler. More of them could do nothing about what waits for a destination that is held, open or disabled. */
 export function workOf(backlogs: Iterable<Backlog>): number {

@@ -1,5 +1,5 @@
 import { GATE_STATES, type GateState } from "../../custody/gate.ts";
-import type { Backlog } from "../../custody/port.ts";
+import type { Backlog } from "../../custody/backlog.ts";
 import type { DestinationSummary } from "../../custody/statistics.ts";
 import { printJson, UsageError } from "../command.ts";
 import type { CustodyAccess } from "../custody-access.ts";

@@ -1,6 +1,5 @@
 import {
   type AttemptRecord,
-  type Backlog,
   type CopyView,
   type DeadLetter,
   type EventView,
@@ -9,6 +8,7 @@ import {
   type Rejection,
   CustodyError,
 } from "../port.ts";
+import type { Backlog, SharedBacklogs } from "../backlog.ts";
 import type { ProviderIdMatch, ProviderIdQuery } from "../provider-id.ts";
 import { GATE_STATES, type GateTransition, type GateView } from "../gate.ts";
 import type { CustodyClient } from "./connection.ts";
@@ -18,7 +18,7 @@ import { HandshakeSecrets } from "./handshake-secrets.ts";
 import { ProviderIds } from "./provider-ids.ts";
 import { parseAttempt, parseCopy, parseMeta } from "./record.ts";
 
-/** Values of one destination in the reply of `stats`. */
+/** Values of one destination in the replies of `stats` and, after its id, of `sharedBacklogs`. */
 const STATS_FIELDS = 8;
 
 /** The operator's side on Redis: reads records and indexes, and replays. */
@@ -76,6 +76,22 @@ export class RedisLedger implements Ledger {
         return [destination, backlogOf(values.slice(index * STATS_FIELDS, (index + 1) * STATS_FIELDS), now)];
       }),
     );
+  }
+
+  async sharedBacklogs(query: Parameters<Ledger["sharedBacklogs"]>[0]): Promise<SharedBacklogs> {
+    const { limit, cursor = "~", deliveries = false } = query;
+    const [now, next, ...values] = await this.#ask(() =>
+      this.#redis.sharedBacklogs(this.#prefix, cursor, limit, deliveries ? "1" : ""),
+    );
+    const backlogs = new Map<string, Backlog>();
+    for (let at = 0; at < values.length; at += STATS_FIELDS + 1) {
+      const numbers = values.slice(at + 1, at + 1 + STATS_FIELDS).map(Number);
+      const backlog = backlogOf(numbers, Number(now));
+      if (numbers.slice(0, 4).some(Boolean) || backlog.deliveredSecondsAgo !== undefined) {
+        backlogs.set(String(values[at]), backlog);
+      }
+    }
+    return { backlogs, ...(next !== "" && { next }) };
   }
 
   gates(destinations: readonly string[]): Promise<readonly GateView[]> {

@@ -3,7 +3,9 @@ import type { Redis } from "ioredis";
 import type { StatisticsReply } from "./statistics.ts";
 import { OPERATION_SCRIPTS, type OperationReplies } from "./operation-scripts.ts";
 
-const NAMES = ["claim", "replay", "stats", "statistics", "destinations", "gates"] as const;
+const NAMES = ["claim", "replay", "statistics", "destinations", "gates"] as const;
+/** Scripts that need `lua/backlog.lua` too: the command's name and the file's. */
+const BACKLOG_SCRIPTS = { stats: "stats", sharedBacklogs: "shared-backlogs" } as const;
 /** Scripts that need `lua/notices.lua` too: the command's name and the file's. */
 const NOTICE_SCRIPTS = {
   takeNotices: "take-notices",
@@ -33,6 +35,7 @@ export interface ScriptCommands extends OperationCommands {
   settleNotices: Run<number>;
   postponeNotice: Run<number>;
   stats: Run<(string | number)[]>;
+  sharedBacklogs: Run<[now: string, next: string, ...values: (string | number)[]]>;
   statistics: Run<StatisticsReply>;
   destinations: Run<string[]>;
   gates: Run<string[]>;
@@ -53,6 +56,7 @@ export type TurnReply = [number[], number, number, number, number[], Buffer, Buf
 
 const source = (name: string) => readFileSync(new URL(`lua/${name}.lua`, import.meta.url), "utf8");
 const library = source("lib");
+const backlogLibrary = `${library}\n${source("backlog")}`;
 const noticeLibrary = `${library}\n${source("notices")}`;
 const gateLibrary = `${noticeLibrary}\n${source("gate")}`;
 const shelfLibrary = `${library}\n${source("shelf")}`;
@@ -60,6 +64,9 @@ const shelfLibrary = `${library}\n${source("shelf")}`;
 /** Teaches a client the custody scripts (EVALSHA, with EVAL when the server does not know one yet). */
 export function withScripts(redis: Redis): Redis & ScriptCommands {
   for (const name of NAMES) redis.defineCommand(name, { numberOfKeys: 1, lua: `${library}\n${source(name)}` });
+  for (const [name, file] of Object.entries(BACKLOG_SCRIPTS)) {
+    redis.defineCommand(name, { numberOfKeys: 1, lua: `${backlogLibrary}\n${source(file)}` });
+  }
   for (const [name, file] of Object.entries(NOTICE_SCRIPTS)) {
     redis.defineCommand(name, { numberOfKeys: 1, lua: `${noticeLibrary}\n${source(file)}` });
   }

@@ -65,6 +65,7 @@ export async function selfTest(redis: CustodyClient, url: RedisUrl, tag: string)
     await readNotices(new RedisNotices(redis, scratch));
     await janitor.pass();
     await ledger.stats([DESTINATION]);
+    await ledger.sharedBacklogs({ limit: 1 });
     const statistics = new RedisStatistics(redis, scratch);
     await statistics.of([DESTINATION]);
     await statistics.list({ limit: 1 });

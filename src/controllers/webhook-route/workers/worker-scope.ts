@@ -1,5 +1,6 @@
 import type { WorkerScope } from "../../../api/names.ts";
 import type { RouteEntry } from "../../../routes/entry.ts";
+import { usesDestinations } from "../../../routes/shared-copies.ts";
 
 /** Workers and the routes they deliver. */
 export interface ScopedRoutes {
@@ -34,11 +35,6 @@ export function scopeOfRoute({
 export function scopesOfRoute(entry: RouteEntry): readonly WorkerScope[] {
   const scope = scopeOfRoute(entry);
   return "route" in scope && usesDestinations(entry) ? [scope, { namespace: entry.namespace }] : [scope];
-}
-
-/** Whether events of a route may have copies for WebhookDestinations. */
-export function usesDestinations({ sharedCopies, destinationIdFrom }: RouteEntry): boolean {
-  return sharedCopies !== undefined || destinationIdFrom !== undefined;
 }
 
 /** What the workers of a scope are told of a route; `undefined`: nothing. Its inline destinations are drained by the workers it belongs to alone. */
