@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { Directory, KnownDestination, KnownRoute } from "../../console/directory.ts";
 import type { RouteEntry } from "../../routes/entry.ts";
+import { hasLabels } from "../../routes/shared-copies.ts";
 import type { DevDestination } from "./destinations.ts";
 
 /** The console's directory over the manifests that `davit dev` serves. Replaced as a whole with every compilation; until the first it is not ready. */
@@ -19,7 +20,9 @@ export class DevConsoleDirectory implements Directory {
 
   /** Takes over what is served from now on. */
   update(routes: readonly RouteEntry[], destinations: readonly DevDestination[]): void {
-    this.#routes = grouped(routes.map(knownRoute), ({ name }) => name);
+    const labels = new Map(destinations.map((one) => [`${one.namespace} ${one.entry.id}`, one.labels]));
+    const known = routes.map((route) => knownRoute(route, (id) => labels.get(`${route.namespace} ${id}`)));
+    this.#routes = grouped(known, ({ name }) => name);
     this.#destinations = grouped(destinations.map(knownDestination), ({ id }) => id);
     this.#byToken = tokensOf(destinations);
     this.#isReady = true;
@@ -60,10 +63,17 @@ function tokensOf(destinations: readonly DevDestination[]): Map<string, KnownDes
   return byToken;
 }
 
-function knownRoute({ namespace, name, route, destinationIdFrom, sharedCopies = [] }: RouteEntry): KnownRoute {
+/** @param labelsOf of a WebhookDestination of the route's namespace, if there is one */
+function knownRoute(
+  { namespace, name, route, destinationIdFrom, destinationLabels = {}, sharedCopies = [] }: RouteEntry,
+  labelsOf: (destination: string) => DevDestination["labels"] | undefined,
+): KnownRoute {
   const named = new Set(sharedCopies.map(({ id }) => id));
-  const isChosenByEvents = destinationIdFrom !== undefined;
-  return { namespace, name, route, mayReach: (destination) => isChosenByEvents || named.has(destination) };
+  const isChosen = (labels: DevDestination["labels"] | undefined) =>
+    labels !== undefined && hasLabels(labels, destinationLabels);
+  const mayReach = (destination: string) =>
+    destinationIdFrom === undefined ? named.has(destination) : isChosen(labelsOf(destination));
+  return { namespace, name, route, mayReach };
 }
 
 function knownDestination({ namespace, id, entry }: DevDestination): KnownDestination {

@@ -47,7 +47,7 @@ const outbox: Outbox = {
   },
   yield: (ticket) => real.yield(ticket),
   postpone: (ticket, delayMs) => real.postpone(ticket, delayMs),
-  lookAgain: (destinations) => real.lookAgain(destinations),
+  lookAgain: (ids) => real.lookAgain(ids),
   widen: (name, slots) => real.widen(name, slots),
   start: (handlers) => real.start(handlers),
 };
