@@ -36,21 +36,39 @@ function canRun(tests: string, missing: string | undefined): boolean {
   return false;
 }
 
+/** Files of `cluster` that run alone, on planes of their own, as the shared one belongs to one project; and why. */
+const ALONE: Readonly<Record<string, string>> = {
+  "test/cluster/operator/outages.test.ts":
+    "500 requests a second for longer than a minute leave no processor time to others",
+  "test/cluster/reconcile-bench.test.ts": "measures the controller, and etcd's size",
+};
+
 /** Tests on a real control plane, with the rights that Helm makes of the chart. */
 function clusterProjects() {
   if (!canRun("CLUSTER", missingForCluster() ?? missingForHelm())) return [];
+  // A test waits for several things, each for two minutes at most: a release has a dozen processes that take seconds of processor time to start.
+  const patience = { testTimeout: 300_000, hookTimeout: 300_000 };
   return [
     {
       test: {
         name: "cluster",
         include: ["test/cluster/**/*.test.ts"],
+        exclude: Object.keys(ALONE),
         globalSetup: ["test/support/control-plane/global-setup.ts"],
         ...WITH_PROCESSES,
-        // A test waits for several things, each for two minutes at most: a release has a dozen processes that take seconds of processor time to start.
-        testTimeout: 300_000,
-        hookTimeout: 300_000,
+        ...patience,
         maxWorkers: CORES,
         sequence: { groupOrder: 4 },
+      },
+    },
+    {
+      test: {
+        name: "cluster-alone",
+        include: Object.keys(ALONE),
+        ...WITH_PROCESSES,
+        ...patience,
+        maxWorkers: 1,
+        sequence: { groupOrder: 5 },
       },
     },
   ];

@@ -7,13 +7,11 @@ import { BaseSequencer } from "vitest/node";
  * say which tests run, on what. Begun last, one of them would run alone at the end.
  */
 const LONGEST = [
-  // Busy for a minute, so the next one is one that waits most of the time.
-  "test/cluster/operator/outages.test.ts",
-  "test/cluster/operator/leadership.test.ts",
   "test/cluster/operator/operator.test.ts",
   "test/cluster/webhook-route-controller.test.ts",
   "test/cluster/operator/drift.test.ts",
   "test/cluster/redis-access.test.ts",
+  "test/cluster/operator/leadership.test.ts",
   "test/cluster/operator/redis-users.test.ts",
   "test/cluster/state-metrics.test.ts",
 ];

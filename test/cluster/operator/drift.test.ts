@@ -6,13 +6,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sharedCluster } from "../../support/cluster.ts";
 import { kubectl } from "../../support/operator/kubectl.ts";
 import { OperatorRelease } from "../../support/operator/operator-release.ts";
-import { becomes } from "../../support/operator/polling.ts";
+import { becomes, settled } from "../../support/operator/polling.ts";
 import { HOST, SIGNED } from "../../support/operator/tenant.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const QUIET_MS = 10_000;
-/** Of what follows from a change, nothing comes later than this after what came before it. */
-const SETTLED_MS = 4_000;
 const cluster = sharedCluster();
 let release: OperatorRelease;
 
@@ -40,7 +38,7 @@ describe("a release whose routes do not change", () => {
     await becomes(() => shop.condition("three"), "True/Reconciled");
     await becomes(() => shop.condition("refused", "Accepted"), "False/HostNotAllowed");
     await becomes(() => shop.condition("lacking", "SecretsResolved"), "False/SecretNotFound");
-    const before = await settled(shop.namespace);
+    const before = await settled(() => versions(shop.namespace));
     const writes = await writesSoFar();
     const since = performance.now();
     await sleep(QUIET_MS);
@@ -125,18 +123,6 @@ async function versions(namespace: string): Promise<Record<string, string>> {
   return Object.fromEntries(
     objects.map(({ metadata }) => [metadata.uid ?? metadata.name, metadata.resourceVersion ?? ""]),
   );
-}
-
-/** Waits until nothing has changed for a while. @returns the versions since then */
-async function settled(namespace: string): Promise<Record<string, string>> {
-  let last = await versions(namespace);
-  let since = performance.now();
-  await becomes(async () => {
-    const now = await versions(namespace);
-    if (JSON.stringify(now) !== JSON.stringify(last)) [last, since] = [now, performance.now()];
-    return performance.now() - since > SETTLED_MS;
-  }, true);
-  return last;
 }
 
 /** Calls of the controllers and gateways that change something. */

@@ -3,7 +3,7 @@ import { entrySecretName, workerConfigName, workerName } from "../../../src/api/
 import type { Cluster } from "../../support/control-plane/access.ts";
 import { ApiProxy, type Asked } from "../../support/operator/api-proxy.ts";
 import { type OperatorOptions, OperatorRelease } from "../../support/operator/operator-release.ts";
-import { becomes, measured } from "../../support/operator/polling.ts";
+import { becomes, measured, settled } from "../../support/operator/polling.ts";
 import { SIGNED, type Tenant } from "../../support/operator/tenant.ts";
 
 const isWrite = ({ method, path }: Asked) => ["PUT", "PATCH"].includes(method) && !path.includes("/leases/");
@@ -38,13 +38,13 @@ export function leadershipTests(cluster: Cluster): void {
   }
 
   describe.concurrent("a controller that leads", () => {
-    test("is replaced within 20 s when it is killed, and nothing is made anew", async (context) => {
+    test("is replaced when it is killed, and nothing is made anew", async (context) => {
       const release = await install(context);
       const shop = release.bareTenant(await cluster.namespace("shop"));
       await shop.route("orders", { worker: DEDICATED });
       await becomes(() => shop.condition("orders", "Programmed"), "True/Reconciled");
       await becomes(() => shop.condition("orders", "Reconciling"), expect.stringMatching(/./));
-      const before = await writtenFor(shop, "orders");
+      const before = await settled(() => writtenFor(shop, "orders"));
       const leader = await release.leader();
       expect(leader).toBeDefined();
       const isReplaced = async () => ((await release.leader())?.name ?? leader?.name) !== leader?.name;
@@ -97,7 +97,7 @@ export function leadershipTests(cluster: Cluster): void {
       await becomes(() => shop.keys("orders"), newest);
       await becomes(async () => (await cluster.admin.get(shop.workers("orders")))["spec"].replicas, 3);
       await becomes(async () => (await shop.status("orders")).rotation?.keys?.length, 3);
-      const before = await writtenFor(shop, "orders");
+      const before = await settled(() => writtenFor(shop, "orders"));
 
       const inFlight = proxy?.held.length ?? 0;
       proxy?.release();

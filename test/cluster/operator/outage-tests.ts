@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import type { Cluster } from "../../support/control-plane/access.ts";
 import { startControlPlane } from "../../support/control-plane.ts";
 import { OperatorRelease } from "../../support/operator/operator-release.ts";
 import { becomes, measured } from "../../support/operator/polling.ts";
@@ -16,7 +15,7 @@ const IMPATIENT = new URL("../../support/operator/impatient-watches.ts", import.
 const RECOVERY_MS = 120_000;
 
 /** What becomes of routes when the API server goes away, or a part of what it says. */
-export function outageTests(cluster: Cluster): void {
+export function outageTests(): void {
   describe.concurrent("an API server", () => {
     test("that is away for a minute costs no event, and the controller goes on afterwards without a restart", async (context) => {
       const plane = await startControlPlane({ crds: "davit" });
@@ -57,8 +56,10 @@ export function outageTests(cluster: Cluster): void {
     });
 
     test("whose watches fall silent without an end (half-open) is watched anew", async (context) => {
-      const { release, proxy } = await proxiedRelease(cluster, context, IMPATIENT);
-      const shop = release.bareTenant(await cluster.namespace("shop"));
+      const plane = await startControlPlane({ crds: "davit" });
+      context.onTestFinished(() => plane.stop());
+      const { release, proxy } = await proxiedRelease(plane, context, IMPATIENT);
+      const shop = release.bareTenant(await plane.namespace("shop"));
       await shop.route("before");
       await becomes(() => shop.condition("before", "Programmed"), "True/Reconciled");
       expect(proxy.loseWatches()).toBeGreaterThan(5);

@@ -1,7 +1,4 @@
-import { sharedCluster } from "../../support/cluster.ts";
 import { outageTests } from "./outage-tests.ts";
 
 // All of these wait for something to run out, so they run at the same time.
-const cluster = sharedCluster();
-
-outageTests(cluster);
+outageTests();

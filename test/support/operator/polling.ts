@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
 
 /** Long enough for a busy machine; what is measured is printed, not asserted. */
@@ -19,6 +20,25 @@ export async function becomes<T>(look: () => T | Promise<T>, expected: unknown, 
       if (Date.now() >= end) throw error;
     }
   }
+}
+
+/** Of what follows from a change, nothing comes later than this after what came before it, ms. */
+const SETTLED_MS = 4_000;
+
+/**
+ * Waits until a value has stayed the same for a while.
+ * @throws AssertionError when it goes on changing
+ */
+export async function settled<T>(look: () => Promise<T>): Promise<T> {
+  let last = await look();
+  let since = performance.now();
+  const isSettled = async () => {
+    const value = await look();
+    if (!isDeepStrictEqual(value, last)) [last, since] = [value, performance.now()];
+    return performance.now() - since > SETTLED_MS;
+  };
+  await becomes(isSettled, true);
+  return last;
 }
 
 /** Prints how long something took. */
