@@ -79,12 +79,16 @@ export class Tenant {
   }
 
   /** Makes a WebhookDestination: by default the release's receiver at `/<namespace>/<name>`. */
-  destination(name: string, spec: Partial<WebhookDestinationSpec> = {}): Promise<KubeObject> {
+  destination(
+    name: string,
+    spec: Partial<WebhookDestinationSpec> = {},
+    labels: Record<string, string> = {},
+  ): Promise<KubeObject> {
     const url = `${this.release.receiver.url}/${this.namespace}/${name}`;
     return this.#admin.create(`/apis/davit.dev/v1alpha1/namespaces/${this.namespace}/webhookdestinations`, {
       apiVersion: "davit.dev/v1alpha1",
       kind: "WebhookDestination",
-      metadata: { name },
+      metadata: { name, labels },
       spec: { instance: this.release.instance, url, allowInsecureHTTP: true, ...spec },
     });
   }
