@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { resolveDestinationSpec } from "../../api/destination-defaults.ts";
 import type { WebhookDestinationSpec } from "../../api/generated/webhook-destination.ts";
 import type { DestinationManifest } from "../../api/manifests.ts";
-import { entryOf, secretsOf } from "../../routes/testing.ts";
+import { entryOf, routeOf, secretsOf } from "../../routes/testing.ts";
 import { DevConsoleDirectory } from "./console-directory.ts";
-import { compileDestinations, type CompiledDestinations, knownIn } from "./destinations.ts";
+import { compileDestinations, type CompiledDestinations, type DevDestination, knownIn } from "./destinations.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const HOUR = 3_600_000;
@@ -97,6 +97,13 @@ describe("compileDestinations", () => {
   });
 });
 
+function destination(id: string, labels: Readonly<Record<string, string>>): DevDestination {
+  const [base] = entryOf().destinations;
+  if (base === undefined) throw new Error("the route of the tests has no destination");
+  const entry = { ...base, id: `~${id}`, name: id, kind: "shared" as const };
+  return { namespace: "shop", id, createdAt: 0, labels, tokenHashes: [], entry };
+}
+
 describe("DevConsoleDirectory", () => {
   const access = { access: { tokenSecretRef: { name: "acme", key: "key" } } };
   const { destinations } = compileThem([manifest("a", { id: "Acme/1", ...access }), manifest("b", { suspend: true })], {
@@ -134,6 +141,16 @@ describe("DevConsoleDirectory", () => {
     expect(directory.byToken("a-token-of-a-holder-0001")).toBeUndefined();
   });
 
+  it("says that a route whose events choose reaches those that its selector selects, and none that is not there", () => {
+    const spec = { destinationSelector: { matchLabels: { tier: "gold" }, idFrom: "json:/customer" } };
+    const { destinations: _, ...rest } = routeOf().spec;
+    const route = { ...routeOf(), spec: { ...rest, ...spec } };
+    const directory = new DevConsoleDirectory();
+    directory.update([entryOf({ route })], [destination("a", { tier: "gold" }), destination("b", { tier: "free" })]);
+    const [known] = directory.routes("shop");
+    expect(["~a", "~b", "~c"].map((id) => known?.mayReach(id))).toEqual([true, false, false]);
+  });
+
   it("knows which destinations a route's events may reach", () => {
     const { sharedCopies: _, ...plain } = entryOf({});
     const copy = { id: "~a", name: "a", limit: 1, eventTypes: [] };
@@ -144,14 +161,14 @@ describe("DevConsoleDirectory", () => {
         { ...plain, name: "named", sharedCopies: [copy] },
         { ...plain, name: "chosen", destinationIdFrom: "json:/to" },
       ],
-      [],
+      [destination("a", {}), destination("b", {})],
     );
     const { namespace } = plain;
-    const reach = (name: string) => ["~a", "~b"].map((id) => directory.route(namespace, name)?.mayReach(id));
+    const reach = (name: string) => ["~a", "~b", "~c"].map((id) => directory.route(namespace, name)?.mayReach(id));
     expect([reach("plain"), reach("named"), reach("chosen")]).toEqual([
-      [false, false],
-      [true, false],
-      [true, true],
+      [false, false, false],
+      [true, false, false],
+      [true, true, false],
     ]);
     expect(directory.routes(namespace).map(({ name }) => name)).toEqual(["plain", "named", "chosen"]);
     expect(directory.routes("other")).toEqual([]);
