@@ -1,4 +1,5 @@
 import type { Metrics } from "../observability/metrics.ts";
+import { DestinationLabels, OTHERS } from "./destination-labels.ts";
 import type { WorkerDestination } from "./destinations.ts";
 import type { PendingSettle } from "./lane.ts";
 import { codeClass } from "./narrative.ts";
@@ -6,6 +7,7 @@ import { codeClass } from "./narrative.ts";
 /** Counts attempts when they end, and final states once the store confirmed them. */
 export class DeliveryMetrics {
   readonly #metrics: Metrics | undefined;
+  readonly #labels = new DestinationLabels();
   /** What the gauge of requests in flight says. */
   readonly #told = new WeakMap<WorkerDestination, number>();
 
@@ -16,8 +18,8 @@ export class DeliveryMetrics {
   attemptEnded({ settle, result, destination }: PendingSettle): void {
     const metrics = this.#metrics;
     if (metrics === undefined || result === undefined || destination === undefined) return;
-    const { namespace, routeName: route, entry } = destination;
-    const labels = { namespace, route, destination: entry.name };
+    const { namespace, routeName: route } = destination;
+    const labels = { namespace, route, destination: this.#labels.of(destination) };
     const { record, outcome } = settle;
     metrics.deliveryAttempts.inc({ ...labels, outcome, code_class: codeClass(record) });
     metrics.deliveryDuration.observe(labels, result.durationMs / 1_000);
@@ -56,8 +58,11 @@ export class DeliveryMetrics {
     // Asked several times a second for each destination held: a gauge that is set anew costs more than one that is left alone.
     if (destination === undefined || this.#told.get(destination) === count) return;
     this.#told.set(destination, count);
-    const { namespace, routeName: route, entry } = destination;
-    this.#metrics?.destinationInFlight.set({ namespace, route, destination: entry.name }, count);
+    const name = this.#labels.of(destination);
+    // Each would set the figure of all the others.
+    if (name === OTHERS) return;
+    const { namespace, routeName: route } = destination;
+    this.#metrics?.destinationInFlight.set({ namespace, route, destination: name }, count);
   }
 }
 

@@ -56,13 +56,16 @@ export function createMetrics(registry: Registry = new Registry()) {
       [...ROUTE, "state"],
     ),
     queueOldestAge: gauge("queue_oldest_age_seconds", "Age of the oldest copy by state", [...ROUTE, "state"]),
-    deliveryAttempts: counter("delivery_attempts_total", "Attempts by outcome and class of status", [
-      ...ROUTE,
-      "destination",
-      "outcome",
-      "code_class",
-    ]),
-    deliveryDuration: histogram("delivery_duration_seconds", "Duration of an attempt", [...ROUTE, "destination"]),
+    deliveryAttempts: counter(
+      "delivery_attempts_total",
+      "Attempts by outcome and class of status; a worker names 500 WebhookDestinations, the rest are OTHERS",
+      [...ROUTE, "destination", "outcome", "code_class"],
+    ),
+    deliveryDuration: histogram(
+      "delivery_duration_seconds",
+      "Duration of an attempt; destinations as in delivery_attempts_total",
+      [...ROUTE, "destination"],
+    ),
     retryDelay: histogram(
       "retry_delay_seconds",
       "Delay before the next attempt by what decided it",
@@ -81,10 +84,11 @@ export function createMetrics(registry: Registry = new Registry()) {
       "Attempts whose outcome is unknown because their process died",
       ROUTE,
     ),
-    destinationInFlight: gauge("destination_in_flight", "Requests in flight in this process", [
-      ...ROUTE,
-      "destination",
-    ]),
+    destinationInFlight: gauge(
+      "destination_in_flight",
+      "Requests in flight in this process, to the destinations that delivery_attempts_total names",
+      [...ROUTE, "destination"],
+    ),
     destinationWaiting: gauge("destination_waiting", "Copies that wait for a destination, ready or until their time", [
       ...ROUTE,
       "destination",
