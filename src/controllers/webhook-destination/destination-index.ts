@@ -56,6 +56,11 @@ export class DestinationIndex {
     });
   }
 
+  /** What a write of this process was answered: nothing any more when the watch has told meanwhile that it is gone, or is another one by now. */
+  putWritten(key: string, destination: Live<DestinationObject>): void {
+    if (this.#all.get(key)?.metadata.uid === destination.metadata.uid) this.put(key, destination);
+  }
+
   /** It is gone. */
   remove(key: string): void {
     const before = this.#all.get(key);

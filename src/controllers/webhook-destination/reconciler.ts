@@ -237,7 +237,7 @@ export class DestinationReconciler {
     const patch = { status: mergePatchOf(status ?? {}, next) ?? {} };
     const resource = client.resource(WEBHOOK_DESTINATIONS);
     const written = await resource.mergePatch(metadata, patch, { uid, resourceVersion }, { subresource: "status" });
-    destinations.index.put(key, slim(written));
+    destinations.index.putWritten(key, slim(written));
     for (const { type, reason, message } of destinationEvents(status, next)) {
       events.record(destination, { type, reason, action: "Reconcile", note: message });
     }

@@ -57,7 +57,7 @@ export async function writeStatus(
   const patch = { status: mergePatchOf(route.status ?? {}, next) ?? {} };
   const resource = client.resource(WEBHOOK_ROUTES);
   const written = await resource.mergePatch(metadata, patch, { uid, resourceVersion }, { subresource: "status" });
-  routes.put(`${metadata.namespace}/${metadata.name}`, slim(written));
+  routes.putWritten(`${metadata.namespace}/${metadata.name}`, slim(written));
   for (const { type, reason, message } of edges(route.status, next)) {
     events.record(route, { type, reason, action: "Reconcile", note: message });
   }

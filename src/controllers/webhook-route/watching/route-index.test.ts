@@ -30,6 +30,20 @@ describe("RouteIndex", () => {
     expect(second && validationOf(manifestOf(second))).toBe(validation);
   });
 
+  it("does not bring back a route that went, or was made anew, while its status was written", () => {
+    const index = new RouteIndex();
+    index.put(KEY, routeOf("1", 1));
+    index.putWritten(KEY, routeOf("2", 1));
+    expect(index.get(KEY)?.metadata.resourceVersion).toBe("2");
+    index.remove(KEY);
+    index.putWritten(KEY, routeOf("3", 1));
+    expect(index.get(KEY)).toBeUndefined();
+    const anew = { ...routeOf("4", 1), metadata: { ...routeOf("4", 1).metadata, uid: "uid-2" } };
+    index.put(KEY, anew);
+    index.putWritten(KEY, routeOf("5", 1));
+    expect(index.get(KEY)?.metadata.uid).toBe("uid-2");
+  });
+
   it("takes the spec of another generation, and of another object of the name", () => {
     const index = new RouteIndex();
     index.put(KEY, routeOf("1", 1));

@@ -37,6 +37,11 @@ export class RouteIndex {
     this.#eachSet(route, (sets, value) => addTo(sets, value, key));
   }
 
+  /** What a write of this process was answered: nothing any more when the watch has told meanwhile that it is gone, or is another one by now. */
+  putWritten(key: string, route: Live<RouteObject>): void {
+    if (this.#routes.get(key)?.metadata.uid === route.metadata.uid) this.put(key, route);
+  }
+
   /** It is gone. */
   remove(key: string): void {
     const before = this.#routes.get(key);
