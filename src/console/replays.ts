@@ -1,13 +1,14 @@
 import { z } from "zod";
-import { DEFAULT_REPLAY_RATE, MAX_REPLAY_RATE, type Replay, ReplayKeyReused } from "../custody/operations.ts";
+import { DEFAULT_REPLAY_RATE, MAX_REPLAY_RATE, type Replay } from "../custody/operations.ts";
 import type { Right } from "./access.ts";
 import { previewAnswer } from "./acted.ts";
 import type { Directory } from "./directory.ts";
 import { type Endpoint, endpoint, type Surroundings } from "./endpoint.ts";
-import { auditFilter, BACKWARD, custodyFilter, filterAnswer, isForward, isoTime, LETTERS } from "./filters.ts";
+import { auditFilter, BACKWARD, custodyFilter, filterAnswer, isForward, LETTERS } from "./filters.ts";
 import { demandNamespace, routeNamed, routeNames } from "./naming.ts";
 import { integer, routeName } from "./parameters.ts";
 import { Refused } from "./refusals.ts";
+import { progressAnswer, started } from "./replay-answer.ts";
 
 const PLACE = "/v1/namespaces/{namespace}/replays";
 const ON = "webhookroutes/replays";
@@ -34,7 +35,7 @@ export const createReplay = endpoint({
     if (body.preview) return previewAnswer(await operations.countDeadLetters(filter));
     // Keys of different callers have nothing to do with each other.
     const key = idempotencyKey === undefined ? {} : { key: JSON.stringify([caller.name, idempotencyKey]) };
-    const { replay, created } = await once(operations.startReplay({ filter, rate: body.rate, ...key }));
+    const { replay, created } = await started(operations.startReplay({ filter, rate: body.rate, ...key }));
     const audit = {
       replay: replay.id,
       created,
@@ -109,29 +110,6 @@ async function ofReplay(
   return [{ verb, on: ON, namespace, name: name ?? "", shown: "" }];
 }
 
-async function once<T>(asked: Promise<T>): Promise<T> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (!(error instanceof ReplayKeyReused)) throw error;
-    const { replay } = error;
-    throw new Refused("ReplayKeyReused", { fields: { replay } });
-  }
-}
-
 function replayAnswer(replay: Replay, directory: Directory, namespace: string): object {
-  const { id, filter, to, rate, state, total, totalAtLeast, replayed, scanned, createdAt, updatedAt } = replay;
-  return {
-    id,
-    filter: filterAnswer(directory, namespace, filter),
-    to: isoTime(to),
-    rate,
-    state,
-    total,
-    totalAtLeast,
-    replayed,
-    scanned,
-    createdAt: isoTime(createdAt),
-    updatedAt: isoTime(updatedAt),
-  };
+  return progressAnswer(replay, filterAnswer(directory, namespace, replay.filter));
 }

@@ -1,10 +1,11 @@
 import { z } from "zod";
-import { DEFAULT_REPLAY_RATE, type Operations, type Replay, ReplayKeyReused } from "../../custody/operations.ts";
+import { DEFAULT_REPLAY_RATE, type Operations, type Replay } from "../../custody/operations.ts";
 import { previewAnswer } from "../acted.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { auditFilter, BACKWARD, isForward, isoTime } from "../filters.ts";
 import { integer } from "../parameters.ts";
 import { Refused } from "../refusals.ts";
+import { progressAnswer, started } from "../replay-answer.ts";
 import { LETTER_FIELDS, ownFilter } from "./dead-letters.ts";
 import { type Holder, own, OwnRoutes } from "./holder.ts";
 
@@ -31,7 +32,7 @@ export const createOwnReplay = own({
     const key = idempotencyKey === undefined ? {} : { key: JSON.stringify([caller.name, idempotencyKey]) };
     const mayCreate = () => demandRoom(operations, known.destination);
     const request = { filter, rate: body.rate, owner: known.destination, mayCreate, ...key };
-    const { replay, created } = await once(operations.startReplay(request));
+    const { replay, created } = await started(operations.startReplay(request));
     const { id, total, rate } = replay;
     const audit = { replay: id, created, filter: auditFilter(body.filter), rate, total };
     return { status: created ? 201 : 200, body: replayAnswer(replay, new OwnRoutes(directory, known)), audit };
@@ -94,36 +95,13 @@ async function demandRoom(operations: Operations, owner: string): Promise<void> 
   if (open.length >= MAX_OPEN || replays.length >= MAX_KNOWN) throw new Refused("TooManyReplays");
 }
 
-async function once<T>(asked: Promise<T>): Promise<T> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (!(error instanceof ReplayKeyReused)) throw error;
-    const { replay } = error;
-    throw new Refused("ReplayKeyReused", { fields: { replay } });
-  }
-}
-
 function replayAnswer(replay: Replay, routes: OwnRoutes): object {
-  const { id, filter, to, rate, state, total, totalAtLeast, replayed, scanned, createdAt, updatedAt } = replay;
-  const { route, from, to: end, reason, eventType } = filter;
-  return {
-    id,
-    filter: {
-      ...(route !== undefined && { route: routes.nameOf(route) }),
-      ...(from !== undefined && { from: isoTime(from) }),
-      ...(end !== undefined && { to: isoTime(end) }),
-      ...(reason !== undefined && { reason }),
-      ...(eventType !== undefined && { eventType }),
-    },
-    to: isoTime(to),
-    rate,
-    state,
-    total,
-    totalAtLeast,
-    replayed,
-    scanned,
-    createdAt: isoTime(createdAt),
-    updatedAt: isoTime(updatedAt),
-  };
+  const { route, from, to, reason, eventType } = replay.filter;
+  return progressAnswer(replay, {
+    ...(route !== undefined && { route: routes.nameOf(route) }),
+    ...(from !== undefined && { from: isoTime(from) }),
+    ...(to !== undefined && { to: isoTime(to) }),
+    ...(reason !== undefined && { reason }),
+    ...(eventType !== undefined && { eventType }),
+  });
 }
