@@ -1,5 +1,5 @@
 import { CursorExpired, type EventFilter } from "../custody/operations.ts";
-import type { CopyState, EventView, Rejection } from "../custody/port.ts";
+import { COPY_STATES, type CopyState, type EventView, type Rejection } from "../custody/port.ts";
 import {
   type Command,
   CommandError,
@@ -15,19 +15,6 @@ import { stateOf, time } from "./event-story.ts";
 import { owners, timeFlag } from "./operations/filters.ts";
 import { table } from "./table.ts";
 
-const STATES: readonly CopyState[] = [
-  "waiting",
-  "active",
-  "delayed",
-  "shelved",
-  "delivered",
-  "dead",
-  "cancelled",
-  "ignored",
-  "expired",
-  "discarded",
-];
-
 const USAGE = `davit events [filters] [--limit N] [-o table|json] [flags]
        davit events --route NAME --after SEQUENCE [--type TYPE] [--limit N] [-o table|json] [flags]
        davit events --rejected [--route NAME] [--limit N] [-o table|json] [flags]
@@ -37,7 +24,7 @@ Lists the newest events; with --after those that came after a sequence, the olde
   --route NAME         of this route only: name, namespace/name, or the 16-digit route key
   --destination NAME   for this destination: its name with --route, ROUTE/NAME, or ~ID of a WebhookDestination with --route
   --since, --until TIME  received in this time: 2026-01-31, 2026-01-31T12:00:00Z, or 2h (that long ago; units ms, s, m, h, d)
-  --state STATE        with a copy that is ${STATES.slice(0, -1).join(", ")} or ${STATES.at(-1)}
+  --state STATE        with a copy that is ${COPY_STATES.slice(0, -1).join(", ")} or ${COPY_STATES.at(-1)}
   --type TYPE          of this event type; invoice.* for all of them
   --after SEQUENCE     0 for all there were. Exit code 1 when events behind it are no longer kept
   --limit N            of each route; default 20
@@ -188,8 +175,8 @@ function routeFilters(
 }
 
 function stateFlag(text: string): CopyState {
-  const state = STATES.find((one) => one === text);
-  if (state === undefined) throw new UsageError(`--state: "${text}" is not known; there are ${STATES.join(", ")}`);
+  const state = COPY_STATES.find((one) => one === text);
+  if (state === undefined) throw new UsageError(`--state: "${text}" is not known; there are ${COPY_STATES.join(", ")}`);
   return state;
 }
 

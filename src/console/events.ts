@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CursorExpired, EventUnreadable, type SequencePage } from "../custody/operations.ts";
-import type { CopyState } from "../custody/port.ts";
+import { COPY_STATES } from "../custody/port.ts";
 import { endpoint } from "./endpoint.ts";
 import type { Right } from "./access.ts";
 import { eventAnswer, eventSummary, payload } from "./event-answer.ts";
@@ -10,21 +10,8 @@ import { gather } from "./pages.ts";
 import { cursor, limit, numeral } from "./parameters.ts";
 import { Refused } from "./refusals.ts";
 
-const STATES = [
-  "waiting",
-  "active",
-  "delayed",
-  "shelved",
-  "delivered",
-  "dead",
-  "cancelled",
-  "ignored",
-  "expired",
-  "discarded",
-] as const satisfies readonly CopyState[];
-
 /** State of a copy, in a filter. */
-export const state = z.enum(STATES, { error: `must be one of ${STATES.join(", ")}` });
+export const state = z.enum(COPY_STATES, { error: `must be one of ${COPY_STATES.join(", ")}` });
 const include = z.literal("body", { error: "must be body" }).optional();
 
 const ROUTE = "/v1/namespaces/{namespace}/routes/{route}";

@@ -279,19 +279,23 @@ export interface Outbox {
   }): Promise<() => Promise<void>>;
 }
 
-/** State of one copy, see `custody.md` §3. */
-export type CopyState =
-  | "waiting"
-  | "active"
-  | "delayed"
-  | "shelved"
-  | "delivered"
-  | "dead"
-  | "cancelled"
-  | "ignored"
-  | "expired"
+/** States of a copy, see `custody.md` §3. */
+export const COPY_STATES = [
+  "waiting",
+  "active",
+  "delayed",
+  "shelved",
+  "delivered",
+  "dead",
+  "cancelled",
+  "ignored",
+  "expired",
   /** A dead letter that an operator took away; for 24 h it can be restored. */
-  | "discarded";
+  "discarded",
+] as const;
+
+/** State of one copy. */
+export type CopyState = (typeof COPY_STATES)[number];
 
 export interface CopyView {
   readonly destination: string;
