@@ -15,6 +15,8 @@ import { CRD_FILES } from "../src/api/crd.ts";
 export const generators: readonly Generator[] = [
   crdTypes("WebhookRoute", "src/api/generated/webhook-route.ts"),
   crdTypes("WebhookDestination", "src/api/generated/webhook-destination.ts"),
+  crdTypes("CleanupPolicy", "src/api/generated/cleanup-policy.ts"),
+  crdTypes("CleanupRun", "src/api/generated/cleanup-run.ts"),
   metricsDoc,
   configDoc,
   providersDoc,

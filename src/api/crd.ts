@@ -40,6 +40,8 @@ export interface StructuralSchema {
 export const CRD_FILES = {
   WebhookRoute: "webhookroutes.davit.dev.yaml",
   WebhookDestination: "webhookdestinations.davit.dev.yaml",
+  CleanupPolicy: "cleanuppolicies.davit.dev.yaml",
+  CleanupRun: "cleanupruns.davit.dev.yaml",
 } as const;
 export type Kind = keyof typeof CRD_FILES;
 

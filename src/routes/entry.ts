@@ -55,6 +55,13 @@ export interface HttpTarget {
   readonly viaService?: true;
 }
 
+/** A run of a CleanupPolicy of the route's namespace. */
+export interface CleanupTarget {
+  readonly type: "cleanup";
+  /** Name of the CleanupPolicy. */
+  readonly policy: string;
+}
+
 /**
  * A destination as a worker needs it. Fields that are not in every older entry are optional. `headersFrom`, `tls` and the values of `signing.keys` are secret:
  * they are in a worker's config only, never in an entry for gateways.
@@ -89,7 +96,7 @@ export interface DestinationEntry {
   readonly labels?: Readonly<Record<string, string>>;
   /** Of a WebhookDestination: fields it does not write itself, so that {@link RouteEntry.delivery} of the event's route decides them. */
   readonly gaps?: readonly (keyof RouteDelivery)[];
-  readonly target: HttpTarget | { readonly type: "handler" };
+  readonly target: HttpTarget | CleanupTarget | { readonly type: "handler" };
   /** Empty: every type. Patterns: exact, or a prefix ending in `*`. */
   readonly eventTypes: readonly string[];
   readonly timeoutMs: number;

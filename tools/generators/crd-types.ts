@@ -20,6 +20,19 @@ const NAMES: Readonly<Record<Kind, Readonly<Record<string, readonly string[]>>>>
     WebhookDestinationStatus: ["status"],
     WebhookDestinationCondition: ["status", "conditions", "[]"],
   },
+  CleanupPolicy: {
+    CleanupPolicySpec: ["spec"],
+    CleanupPolicyStatus: ["status"],
+    CleanupPolicyScopeStatus: ["status", "scopes", "[]"],
+    CleanupPolicyCondition: ["status", "conditions", "[]"],
+  },
+  CleanupRun: {
+    CleanupRunSpec: ["spec"],
+    CleanupRunStatus: ["status"],
+    CleanupSnapshot: ["status", "snapshot"],
+    CleanupCounters: ["status", "counters"],
+    CleanupRunCondition: ["status", "conditions", "[]"],
+  },
 };
 
 /** What we read of `metadata`; the API server checks it, so the schema says nothing. */
