@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { configKeys, variableOf } from "./keys.ts";
-import { loadConfig, parseConfig } from "./load.ts";
+import { loadCleanerConfig, loadConfig, parseConfig } from "./load.ts";
 import { ConfigError } from "./problem.ts";
 
 const LEAST = "redis: { urlFile: /etc/davit/redis/url }";
@@ -26,6 +26,16 @@ describe("a config", () => {
   it("needs no more than the file with the Redis URL", () => {
     const config = parseConfig(LEAST, {}, "davit.yaml");
     expect(config).toMatchObject({ release: "davit", gateway: { port: 8080, service: { port: 80 } } });
+  });
+
+  it("of a cleaner comes by variables alone, without Redis, and must name the policy", () => {
+    const env = { DAVIT_CLEANER_NAMESPACE: "shop", DAVIT_CLEANER_POLICY: "expired", DAVIT_CLEANER_CONCURRENCY: "2" };
+    const { cleaner, instance } = loadCleanerConfig(undefined, env);
+    expect({ cleaner, instance }).toMatchObject({
+      cleaner: { namespace: "shop", policy: "expired", concurrency: 2, adminPort: 9090 },
+      instance: "default",
+    });
+    expect(() => loadCleanerConfig(undefined, { DAVIT_CLEANER_NAMESPACE: "shop" })).toThrow(/cleaner\.policy/);
   });
 
   it("is frozen in depth", () => {

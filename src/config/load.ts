@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
 import { parseDocument } from "yaml";
+import type { z } from "zod";
 import { applyEnvironment, type Environment } from "./environment.ts";
 import { explain } from "./explain.ts";
 import { configJsonSchema, configKeys } from "./keys.ts";
 import { ConfigError, type ConfigProblem } from "./problem.ts";
-import { type Config, configSchema } from "./schema.ts";
+import { type CleanerConfig, cleanerConfigSchema, type Config, configSchema } from "./schema.ts";
 
 /**
  * Reads the config of a role: YAML (or JSON) in `file`, scalars overridden by `DAVIT_*` variables of `env`, checked against the schema.
@@ -16,12 +17,26 @@ export function loadConfig(file: string, env: Environment): Config {
   return parseConfig(readText(file), env, file);
 }
 
+/** {@link loadConfig} for a cleaner. @param file absent: there is none, and everything comes by variables */
+export function loadCleanerConfig(file: string | undefined, env: Environment): CleanerConfig {
+  const text = file === undefined ? "" : readText(file);
+  return parsed({ text, name: file ?? "of DAVIT_* variables" }, env, cleanerConfigSchema);
+}
+
 /** {@link loadConfig} over a text; `name` is what messages call it. Pure. */
 export function parseConfig(text: string, env: Environment, name: string): Config {
+  return parsed({ text, name }, env, configSchema);
+}
+
+function parsed<T>(
+  { text, name }: { readonly text: string; readonly name: string },
+  env: Environment,
+  schema: z.ZodType<T>,
+): T {
   const root = configJsonSchema();
   const keys = configKeys(root);
   const { document, sources, problems } = applyEnvironment(parseYaml(text, name) ?? {}, keys, env);
-  const result = configSchema.safeParse(document);
+  const result = schema.safeParse(document);
   const found = [
     ...(result.error?.issues ?? []).flatMap((issue) => explain(issue, { root, keys, document, sources })),
     ...problems,

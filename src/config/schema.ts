@@ -266,6 +266,30 @@ const worker = z.strictObject({
   egress: deliveryEgress(),
 });
 
+const cleaners = z.strictObject({
+  image: z.string().default("davit:dev").describe("Image of cleaners."),
+  resources: resources()
+    .prefault({ requests: { cpu: "50m", memory: "128Mi" }, limits: { memory: "384Mi" } })
+    .describe("Requests and limits of a cleaner container, as in a Pod."),
+});
+
+/** What runs in a cleaner Pod. All of it can come by `DAVIT_*` variables: a cleaner needs no file. */
+const cleaner = z.strictObject({
+  adminPort: port().default(9090).describe("Port of /metrics, /livez and /readyz."),
+  address: z.string().default("0.0.0.0").describe("Its address."),
+  namespace: z.string().optional().describe("Namespace of the CleanupPolicy."),
+  policy: z.string().optional().describe("Name of the CleanupPolicy whose runs are carried out."),
+  identity: z.string().optional().describe("Holder of the leases of runs. Default: the host name and a random part."),
+  credentialsDirectory: z
+    .string()
+    .optional()
+    .describe(
+      "Directory with the files accessKeyId, secretAccessKey and, where there is one, sessionToken. Default: what the Pod has by its service account.",
+    ),
+  caFile: filePath().optional().describe("Authorities of the store's certificate, PEM. Default: the system's."),
+  concurrency: whole(1, 64).default(4).describe("Runs under way at most, each of another scope."),
+});
+
 /** The operations API, and the listener for holders of tokens of WebhookDestinations. */
 const console = z.strictObject({
   port: port().default(8082).describe("Port of the operations API, for the inside of the cluster; never expose it."),
@@ -317,7 +341,15 @@ export const configSchema = z.strictObject({
   console: console.prefault({}),
   workers: workers.prefault({}),
   worker: worker.prefault({}),
+  cleaners: cleaners.prefault({}),
+  cleaner: cleaner.prefault({}),
 });
+
+/** What `davit cleaner` goes by: everything but Redis, which it does not use; it must know its policy. */
+export const cleanerConfigSchema = configSchema.omit({ redis: true }).extend({
+  cleaner: cleaner.required({ namespace: true, policy: true }),
+});
+export type CleanerConfig = z.infer<typeof cleanerConfigSchema>;
 
 /** A checked config, defaults filled in. */
 export type Config = z.infer<typeof configSchema>;
