@@ -2,7 +2,7 @@ import type { CleanupRunSpec, CleanupRunStatus } from "../../api/generated/clean
 
 /** Where a cleaner finds the runs of its policy and keeps what becomes of them: the Kubernetes API in a cluster, files in `davit dev`. */
 export interface RunRecords {
-  /** The runs that are not finished, as they are known now. The same object until it changes. */
+  /** The runs that are not finished, as they are known now, with what {@link write} wrote last. The same object until it changes. */
   open(): readonly RunRecord[];
   /** The policy, as far as it concerns runs under way; `undefined`: it is gone, or another one has its name. */
   policy(): PolicyRecord | undefined;
@@ -22,6 +22,8 @@ export interface RunRecord {
   readonly uid: string;
   /** What {@link RunRecords.write} compares: the API server's resourceVersion, or a counter. */
   readonly version: string;
+  /** metadata.generation; absent where there is none. */
+  readonly generation?: number;
   readonly spec: CleanupRunSpec;
   readonly status: CleanupRunStatus;
   /** Unix ms: `spec.receivedAt`, else the creation. The oldest is carried out first. */

@@ -1,0 +1,44 @@
+import type { CleanupCounters, CleanupRunStatus, CleanupSnapshot } from "../../api/generated/cleanup-run.ts";
+import { systemTimers, type Timers } from "../../lib/timers.ts";
+import type { ObjectStore, VersionEntry } from "../store/port.ts";
+
+export interface PlanScopeOptions {
+  readonly store: ObjectStore;
+  readonly snapshot: CleanupSnapshot;
+  /** Unix ms. */
+  readonly cutoff: number;
+  readonly signal: AbortSignal;
+  /** Versions that would go, in the order in which they would be planned: what {@link PlannedScope.planDigest} is of. */
+  readonly onPlanned?: (entries: readonly VersionEntry[]) => void;
+  /** After every page. */
+  readonly onProgress?: (counters: CleanupCounters) => void;
+  readonly timers?: Timers;
+}
+
+/** What a dry run of a scope found. */
+export interface PlannedScope {
+  readonly type: "planned";
+  readonly counters: CleanupCounters;
+  /** Number of those kept, by reason. */
+  readonly reasons: Readonly<Record<string, number>>;
+  readonly samples: NonNullable<CleanupRunStatus["samples"]>;
+  readonly planDigest: string;
+  /** Why an Enforce run would end as Failed/TooManyDeletes. */
+  readonly tooManyDeletes?: string;
+}
+
+/** Why there is no plan. `reason`: as in the status of a run that failed. */
+export interface ScopeNotPlanned {
+  readonly type: "failed";
+  readonly reason: string;
+  readonly message: string;
+  /** Trying again may help. */
+  readonly retryable: boolean;
+}
+
+/** One dry run of one scope, without a record of it. Changes nothing: it has nothing to delete with. Never rejects. */
+export async function planScope(options: PlanScopeOptions): Promise<PlannedScope | ScopeNotPlanned> {
+  const { timers = systemTimers } = options;
+  await Promise.resolve(timers);
+  return { type: "failed", reason: "NotImplemented", message: "", retryable: false };
+}
