@@ -3,6 +3,7 @@ import { createKubernetesMetrics } from "./kubernetes-metrics.ts";
 import { seriesCounter, seriesHistogram } from "./series.ts";
 
 const ROUTE = ["namespace", "route"] as const;
+const POLICY = ["namespace", "policy"] as const;
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const AGE_SECONDS = [1, 5, 30, 60, 300, 900, 3_600, 14_400, 86_400, 259_200, 604_800];
 
@@ -129,6 +130,33 @@ export function createMetrics(registry: Registry = new Registry()) {
       "rejected_publications",
       "Published routes or worker configs that this process cannot use, by cause; older versions of them are served",
       ["code"],
+    ),
+    cleanupRuns: gauge("cleanup_runs", "CleanupRuns by phase, as long as they are kept", [...POLICY, "phase"]),
+    cleanupOldestPendingAge: gauge(
+      "cleanup_run_oldest_pending_age_seconds",
+      "Time since the oldest CleanupRun that is pending was asked for; 0: none is",
+      POLICY,
+    ),
+    cleanupOldestRunningAge: gauge(
+      "cleanup_run_oldest_running_age_seconds",
+      "Time since the oldest CleanupRun that is running was started; 0: none is",
+      POLICY,
+    ),
+    cleanupLastSuccess: gauge(
+      "cleanup_run_last_success_timestamp_seconds",
+      "Unix time at which a CleanupRun succeeded last; absent before one has",
+      POLICY,
+    ),
+    cleanupScheduleMissed: counter(
+      "cleanup_schedule_missed_total",
+      "Times of a schedule that no run was made for",
+      POLICY,
+    ),
+    cleanupRunDuration: histogram(
+      "cleanup_run_duration_seconds",
+      "Time from a CleanupRun's admission to its end, by the phase it ended in",
+      [...POLICY, "phase"],
+      AGE_SECONDS,
     ),
   };
 }
