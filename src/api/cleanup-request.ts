@@ -20,6 +20,9 @@ export type CleanupRequestResult =
 
 /** RFC 3339 with an offset: a local time would name another instant on another machine. */
 const INSTANT = /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}:\d{2})(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
+/** With an offset a time may lie in a year that RFC 3339 cannot write in UTC. */
+const FIRST_INSTANT = Date.parse("0000-01-01T00:00:00Z");
+const LAST_INSTANT = Date.parse("9999-12-31T23:59:59.999Z");
 const RUN_ID = /^[\x21-\x7e]{1,128}$/;
 const SCOPE = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
 
@@ -60,7 +63,7 @@ export function parseInstant(text: string): number | undefined {
   const day = new Date(`${date}T00:00:00Z`);
   if (Number.isNaN(day.getTime()) || !day.toISOString().startsWith(date)) return undefined;
   const value = Date.parse(`${date}T${time}${fraction.slice(0, 4)}${offset.toUpperCase()}`);
-  return Number.isNaN(value) ? undefined : value;
+  return value >= FIRST_INSTANT && value <= LAST_INSTANT ? value : undefined;
 }
 
 function refuse(field: keyof typeof CLEANUP_FIELDS, message: string): CleanupRequestResult {

@@ -134,6 +134,7 @@ describe("resolveSpec", () => {
         destinations: [
           { name: "own", serviceRef: { name: "own", port: 80 } },
           { name: "theirs", url: "https://example.com/" },
+          { name: "expired", cleanup: { policyRef: { name: "expired" } } },
         ],
       }),
       undefined,
@@ -141,8 +142,10 @@ describe("resolveSpec", () => {
     expect(resolved.destinations.map(({ delivery }) => [delivery.concurrency, delivery.timeout])).toEqual([
       [16, "15s"],
       [1, "15s"],
+      [16, "15s"],
     ]);
     expect(resolved.destinations[1]?.delivery.retry).toMatchObject({ schedule: FOREIGN_ENDPOINT_SCHEDULE });
+    expect(resolved.destinations[2]?.delivery.retry).toEqual(resolved.destinations[1]?.delivery.retry);
     expect(resolved.destinations[0]).toMatchObject({ serviceRef: { path: "/", scheme: "http" } });
   });
 

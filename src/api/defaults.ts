@@ -184,9 +184,14 @@ function resolvePayload({ payload }: Spec, preset: Preset | undefined): Resolved
   return !isWritten && merged.requiredFields.length > 0 ? { ...merged, format: "JSON" } : merged;
 }
 
-/** A target that runs in the cluster under the same hands: it is retried quickly and may be called in parallel. */
-function isOwn(destination: WebhookRouteDestination): boolean {
-  return destination.serviceRef !== undefined || destination.handler !== undefined;
+/** A target that runs in the cluster under the same hands is called in parallel; so is the API server, which takes the runs of a cleanup. */
+function concurrencyOf({ serviceRef, handler, cleanup }: WebhookRouteDestination): number {
+  return serviceRef !== undefined || handler !== undefined || cleanup !== undefined ? 16 : 1;
+}
+
+/** A target of one's own is retried quickly. A run waits for its policy as long as a message for an endpoint of others. */
+function isOwn({ serviceRef, handler }: WebhookRouteDestination): boolean {
+  return serviceRef !== undefined || handler !== undefined;
 }
 
 /** Its events may go to WebhookDestinations. */
@@ -200,7 +205,7 @@ function resolveDestination(destination: WebhookRouteDestination, delivery: Webh
     ...(destination.serviceRef === undefined
       ? {}
       : { serviceRef: { path: "/", scheme: "http", ...destination.serviceRef } }),
-    delivery: resolveDelivery(delivery, isOwn(destination)),
+    delivery: resolveDelivery({ concurrency: concurrencyOf(destination), ...delivery }, isOwn(destination)),
   };
 }
 
@@ -211,7 +216,7 @@ function resolveDelivery(delivery: WebhookRouteDelivery, own: boolean): Resolved
   const { signing, proxy } = delivery;
   return {
     timeout: delivery.timeout ?? "15s",
-    concurrency: delivery.concurrency ?? (own ? 16 : 1),
+    concurrency: delivery.concurrency ?? 1,
     retry: resolveRetry(delivery.retry ?? {}, own),
     headers: delivery.headers ?? {},
     forwardHeaders: delivery.forwardHeaders ?? ["Content-Type"],

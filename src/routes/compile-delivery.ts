@@ -18,11 +18,12 @@ export interface Surroundings {
   readonly serviceUrl?: (service: ServiceTarget) => string;
 }
 
-/** Where a destination's requests go; with neither `url` nor `serviceRef` to a handler in the worker. */
+/** Where a destination's events go; with neither `url`, `serviceRef` nor `cleanup` to a handler in the worker. */
 export function compileTarget(
-  { serviceRef, url }: Pick<ResolvedDestination, "serviceRef" | "url">,
+  { serviceRef, url, cleanup }: Pick<ResolvedDestination, "serviceRef" | "url" | "cleanup">,
   { namespace, serviceUrl = clusterUrl }: Surroundings,
 ): DestinationEntry["target"] {
+  if (cleanup !== undefined) return { type: "cleanup", policy: cleanup.policyRef.name };
   if (url !== undefined) return { type: "http", url };
   if (serviceRef === undefined) return { type: "handler" };
   const { name, port, path = "/", scheme = "http" } = serviceRef;

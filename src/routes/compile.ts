@@ -198,8 +198,15 @@ function compileInline(
     name: destination.name,
     target: compileTarget(destination, input),
     eventTypes: destination.eventTypes ?? [],
-    ...compileDelivery(destination.delivery, signing.change?.keys ?? []),
+    ...deliveryOf(destination, signing.change?.keys ?? []),
   };
+}
+
+/** A run is made, and no request sent: of the route's `delivery` only the timeout, the concurrency and the retries concern it. */
+function deliveryOf({ cleanup, delivery }: ResolvedDestination, keys: readonly RingKey[]) {
+  if (cleanup === undefined) return compileDelivery(delivery, keys);
+  const { timeout, concurrency, retry } = delivery;
+  return compileDelivery({ timeout, concurrency, retry, headers: {}, forwardHeaders: [] }, []);
 }
 
 /** What WebhookDestinations leave open; `concurrency` only where it is written. */

@@ -55,7 +55,10 @@ export interface HttpTarget {
   readonly viaService?: true;
 }
 
-/** A run of a CleanupPolicy of the route's namespace. */
+/**
+ * A run of a CleanupPolicy of the route's namespace. `minReader` stays 1: workers of a version before it fail the attempt with `no_handler`, which is tried
+ * again for two days; gateways of such a version let bodies through that the workers then refuse.
+ */
 export interface CleanupTarget {
   readonly type: "cleanup";
   /** Name of the CleanupPolicy. */
