@@ -34,6 +34,19 @@ export function cleanupRunName(policy: { readonly name: string; readonly uid: st
   return `${part}-${shortHash(policy.uid, runId)}`;
 }
 
+/** A run as those know it who asked for it. */
+export interface CleanupRunRef {
+  readonly namespace: string;
+  /** Name of the CleanupPolicy. */
+  readonly policy: string;
+  readonly runId: string;
+}
+
+/** Path of a run on the API listener of the gateways. */
+export function cleanupRunPath({ namespace, policy, runId }: CleanupRunRef): string {
+  return `/v1/namespaces/${namespace}/cleanup-policies/${policy}/runs/${encodeURIComponent(runId)}`;
+}
+
 /** Whether two specs ask for the same: the same id with another scope, cutoff or mode is a conflict. Times are compared as instants. */
 export function isSameRun(a: CleanupRunSpec, b: CleanupRunSpec): boolean {
   return (

@@ -11,15 +11,17 @@ export interface AcceptedAnswer {
 /**
  * What a provider is told whose event is in custody, now or before: the route's status, and the body that the provider demands, else the event's id in JSON.
  *
+ * @param event `location`: where to ask what became of it
  * @param idField name of the id in the JSON
  */
 export function acceptedAnswer(
   { entry, ack }: PreparedRoute,
-  event: { readonly id: string; readonly replayed: boolean },
+  event: { readonly id: string; readonly replayed: boolean; readonly location?: string | undefined },
   idField: string,
 ): AcceptedAnswer {
   const { status } = entry.response;
-  if (status === 204) return { status, headers: { "davit-event-id": event.id }, body: "" };
+  const told = { "davit-event-id": event.id, ...(event.location !== undefined && { location: event.location }) };
+  if (status === 204) return { status, headers: told, body: "" };
   const body = ack?.body ?? `{"${idField}":"${event.id}","replayed":${event.replayed}}`;
   const type = ack?.body === undefined ? "application/json" : ack.contentType;
   return {
@@ -27,7 +29,7 @@ export function acceptedAnswer(
     headers: {
       ...(type !== undefined && { "content-type": type }),
       "content-length": Buffer.byteLength(body),
-      "davit-event-id": event.id,
+      ...told,
     },
     body,
   };

@@ -17,6 +17,8 @@ export interface Exchange {
   body: Buffer | undefined;
   /** What the request is when it is no event. */
   handshake: Handshake | undefined;
+  /** Id of the cleanup run that the event asks for, once its payload was looked at. */
+  runId: string | undefined;
   done: boolean;
 }
 

@@ -16,6 +16,7 @@ import { allowHeader } from "./allow-header.ts";
 import { declaredLength, readBody, type BodyResult } from "../lib/request-body.ts";
 import type { AddressSet } from "../lib/address-set.ts";
 import { clientAddress } from "./client-address.ts";
+import { checkRun, runLocation } from "./cleanup-push.ts";
 import { chosenByRequest, notChosenText } from "./chosen-destination.ts";
 import { claimedIdHash, identify } from "./dedupe-mark.ts";
 import type { Endings, Exchange } from "./exchange.ts";
@@ -148,6 +149,7 @@ export class Ingest implements Endings {
       entered: false,
       body: undefined,
       handshake: undefined,
+      runId: undefined,
       done: false,
     };
     const turned = this.#admit(exchange);
@@ -230,7 +232,7 @@ export class Ingest implements Endings {
 
   #store(exchange: Exchange, verdict: Accepted, now: number): void {
     const { route, view } = exchange;
-    const fault = checkPayload(route.payload, view);
+    const fault = checkPayload(route.payload, view) ?? checkRun(exchange);
     if (fault) return this.refuse(exchange, fault.reason, fault.detail);
     if (route.chosen && chosenByRequest(route.chosen, view) === undefined) {
       return this.refuse(exchange, "FieldMissing", notChosenText(route.chosen));
@@ -261,7 +263,8 @@ export class Ingest implements Endings {
   #claimed(exchange: Exchange, { outcome, id }: ClaimResult): void {
     if (outcome === "reused") return this.refuse(exchange, "SignatureReused", "signed for another body before");
     const { route, response } = exchange;
-    const answer = acceptedAnswer(route, { id, replayed: outcome !== "new" }, this.#options.idField);
+    const told = { id, replayed: outcome !== "new", location: runLocation(exchange) };
+    const answer = acceptedAnswer(route, told, this.#options.idField);
     if (this.#options.draining()) answer.headers["connection"] = "close";
     send(response, answer.status, answer.headers, answer.body);
     if (outcome === "new") route.meters.accepted.inc();

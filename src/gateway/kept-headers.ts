@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { PROVIDER_ID_HEADER } from "../routes/delivery-id.ts";
+import { CLEANUP_RUN_HEADER, PROVIDER_ID_HEADER } from "../routes/delivery-id.ts";
 import type { RouteEntry } from "../routes/entry.ts";
 
 /** Name under which the canonical signature is kept with an event that a handler gets. Set by the gateway alone: a sender's header of this name is not kept. */
@@ -24,6 +24,7 @@ const NEVER = new Set([
   // A sender must not say what the gateway has verified.
   KEPT_SIGNATURE,
   PROVIDER_ID_HEADER,
+  CLEANUP_RUN_HEADER,
   // A header may be called so, and would change the object it is kept in.
   "__proto__",
 ]);

@@ -1,6 +1,6 @@
 import type { NewEvent, Nonce } from "../custody/port.ts";
 import { sha256Head } from "../lib/hash.ts";
-import { MAX_KEPT_ID, markKey, PROVIDER_ID_HEADER } from "../routes/delivery-id.ts";
+import { CLEANUP_RUN_HEADER, MAX_KEPT_ID, markKey, PROVIDER_ID_HEADER } from "../routes/delivery-id.ts";
 import type { Verdict } from "../verification/types.ts";
 import { chosenByRequest } from "./chosen-destination.ts";
 import type { Identity } from "./dedupe-mark.ts";
@@ -34,7 +34,7 @@ export function newEvent(
 }
 
 function headersOf(
-  { request, route, view }: Exchange,
+  { request, route, view, runId }: Exchange,
   { signature }: Accepted,
   identity: Exclude<Identity, { type: "missing" }>,
 ): Record<string, string> {
@@ -43,6 +43,7 @@ function headersOf(
   if (route.keepsProviderId && identity.type === "mark" && isPlain(identity.id)) {
     headers[PROVIDER_ID_HEADER] = identity.id.slice(0, MAX_KEPT_ID);
   }
+  if (runId !== undefined) headers[CLEANUP_RUN_HEADER] = runId;
   return headers;
 }
 

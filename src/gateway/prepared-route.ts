@@ -12,6 +12,7 @@ import type { Preset } from "../verification/presets/preset.ts";
 import { createVerifier, presetOf } from "../verification/verifier.ts";
 import { addressSet, type AddressSet } from "../lib/address-set.ts";
 import { type ChosenRules, compileChosen } from "./chosen-destination.ts";
+import { type CleanupRules, compileCleanup } from "./cleanup-push.ts";
 import { compileDedupe, type DedupeRules } from "./dedupe-mark.ts";
 import { compileKeptHeaders, type HeaderRules, keepsProviderId, keepsSignature } from "./kept-headers.ts";
 import type { ObservationWindow } from "./observation-window.ts";
@@ -56,6 +57,8 @@ export interface PreparedRoute {
   readonly slowMs: number;
   readonly window: ObservationWindow;
   readonly meters: RouteMeters;
+  /** Its events ask for cleanup runs. */
+  readonly cleanup: CleanupRules | undefined;
   /** Each event names the WebhookDestination it is for. */
   readonly chosen: ChosenRules | undefined;
   /** @param destination the one that the event names, where it is {@link chosen} by the event */
@@ -91,6 +94,7 @@ export function prepareRoute(entry: RouteEntry, metrics: Metrics, window: Observ
     slowMs: (ackBudgetMs ?? Infinity) * SLOW_SHARE,
     window,
     meters: routeMeters(metrics, entry, ackBudgetMs),
+    cleanup: compileCleanup(entry),
     chosen: compileChosen(entry.destinationIdFrom),
     copies: copiesOf(entry),
   };

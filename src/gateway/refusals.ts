@@ -19,6 +19,9 @@ export type GatewayReason =
   | "HostRepeated"
   | "PayloadNotJson"
   | "FieldMissing"
+  | "RunIdInvalid"
+  | "ScopeInvalid"
+  | "CutoffInvalid"
   | "Unexpected";
 
 /** Label `outcome` of `davit_ingest_requests_total`. */
@@ -77,6 +80,24 @@ export const REFUSALS: Readonly<Record<GatewayReason, Refusal>> = {
   HostRepeated: made(["HostRepeated", 400, "rejected", "the Host header was sent more than once"]),
   PayloadNotJson: made(["PayloadNotJson", 422, "unprocessable", "the body is not JSON in UTF-8"]),
   FieldMissing: made(["FieldMissing", 422, "unprocessable", "a required field is missing"]),
+  RunIdInvalid: made([
+    "RunIdInvalid",
+    422,
+    "unprocessable",
+    "run_id must be text of 1 to 128 printable ASCII characters without blanks",
+  ]),
+  ScopeInvalid: made([
+    "ScopeInvalid",
+    422,
+    "unprocessable",
+    "warehouse_id or scope must be text of 1 to 128 letters, digits, '.', '_' and '-'; if both are sent they must be equal",
+  ]),
+  CutoffInvalid: made([
+    "CutoffInvalid",
+    422,
+    "unprocessable",
+    "expired_before must be an RFC 3339 time with an offset, such as 2026-01-31T00:00:00Z",
+  ]),
   Unexpected: made(["Unexpected", 503, "unavailable", "the request could not be handled; send it again", 5]),
   HeaderMissing: made(["HeaderMissing", 400, "rejected", "a required header is missing"]),
   TimestampMalformed: made(["TimestampMalformed", 400, "rejected", "the timestamp is malformed"]),

@@ -5,6 +5,9 @@ import type { RouteEntry } from "./entry.ts";
 /** Header under which the gateway keeps an event's id at its provider, where no other header that is kept has it. */
 export const PROVIDER_ID_HEADER = "davit-provider-id";
 
+/** Header under which the gateway keeps the run id of an event for a cleanup destination: the event is found by it while there is no run yet. */
+export const CLEANUP_RUN_HEADER = "davit-cleanup-run";
+
 /** Most characters of an id that are kept. */
 export const MAX_KEPT_ID = 256;
 

@@ -1,6 +1,7 @@
+import { type CleanupRequestResult, readCleanupRequest } from "../../api/cleanup-request.ts";
 import type { NewEvent } from "../../custody/port.ts";
 import { sha256Head, sha256Parts } from "../../lib/hash.ts";
-import { markKey, PROVIDER_ID_HEADER } from "../../routes/delivery-id.ts";
+import { CLEANUP_RUN_HEADER, markKey, PROVIDER_ID_HEADER } from "../../routes/delivery-id.ts";
 import { chosenByValue, notChosenText } from "../chosen-destination.ts";
 import { missingField } from "../payload.ts";
 import type { PreparedRoute } from "../prepared-route.ts";
@@ -12,6 +13,7 @@ export interface ItemError {
   readonly code:
     | "EnvelopeInvalid"
     | "FieldMissing"
+    | "RunRequestInvalid"
     | "EventTooLarge"
     | "IdReused"
     | "IdempotencyKeyReused"
@@ -59,29 +61,51 @@ export function publishedEvent(
   }
   const envelope = readEnvelope(value);
   if ("message" in envelope) return invalid(envelope);
-  const field = missingField(route.payload, value);
-  if (field !== undefined) return { code: "FieldMissing", message: `this route demands the field ${field}`, field };
-  const destination = route.chosen && chosenByValue(route.chosen, value);
-  if (route.chosen && destination === undefined) {
-    return { code: "FieldMissing", message: notChosenText(route.chosen), field: route.chosen.text };
-  }
+  const demanded = demandedOf(route, value);
+  if ("code" in demanded) return demanded;
   const { id, type } = envelope;
   const { idFrom, ...identity } = identityOf(publication, { id, index, bytes });
   const event: NewEvent = {
     ...identity,
     id: nextId(),
     policy: route.policy,
-    headers: { "content-type": "application/json", ...(id !== undefined && { [PROVIDER_ID_HEADER]: id }) },
+    headers: {
+      "content-type": "application/json",
+      ...(id !== undefined && { [PROVIDER_ID_HEADER]: id }),
+      ...(demanded.runId !== undefined && { [CLEANUP_RUN_HEADER]: demanded.runId }),
+    },
     body: bytes,
     seq: route.entry.seq,
     eventType: type,
-    destinations: route.copies(type, destination),
+    destinations: route.copies(type, demanded.destination),
   };
   return { event, idFrom };
 }
 
+/** What the route demands of each event, and where it leads. */
+interface Demanded {
+  readonly destination: string | undefined;
+  readonly runId: string | undefined;
+}
+
+function demandedOf(route: PreparedRoute, value: unknown): Demanded | ItemError {
+  const field = missingField(route.payload, value);
+  if (field !== undefined) return { code: "FieldMissing", message: `this route demands the field ${field}`, field };
+  const destination = route.chosen && chosenByValue(route.chosen, value);
+  if (route.chosen && destination === undefined) {
+    return { code: "FieldMissing", message: notChosenText(route.chosen), field: route.chosen.text };
+  }
+  const run = route.cleanup && readCleanupRequest(value);
+  return run?.ok === false ? notARun(run) : { destination, runId: run?.request.runId };
+}
+
 function invalid({ field, message }: EnvelopeFault): ItemError {
   return { code: "EnvelopeInvalid", message, ...(field !== "" && { field }) };
+}
+
+/** The fields of a run stand beside `type` and `data`: the event's own text is what the destination gets. */
+function notARun({ field, message }: Extract<CleanupRequestResult, { ok: false }>): ItemError {
+  return { code: "RunRequestInvalid", message: `this route starts cleanup runs: ${field} ${message}`, field };
 }
 
 /**
