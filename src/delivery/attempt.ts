@@ -2,7 +2,7 @@ import type { TakenCopy } from "../custody/port.ts";
 import type { SendResult } from "../egress/exchange.ts";
 import type { WorkerDestination } from "./destinations.ts";
 
-/** How one attempt ended: an HTTP exchange, or a handler in this process. */
+/** How one attempt ended: an HTTP exchange, a handler in this process, or a run that was asked for. */
 export type AttemptResult =
   | SendResult
   /** A handler that returned. */
@@ -13,6 +13,15 @@ export type AttemptResult =
       readonly code: string;
       readonly detail: string;
       readonly permanent: boolean;
+      readonly durationMs: number;
+    }
+  /** There is a run of a CleanupPolicy that asks for the same. */
+  | { readonly type: "runStarted"; readonly isNew: boolean; readonly durationMs: number }
+  /** There can never be one; the `reason` is the dead letter's. `detail` holds no value of the event. */
+  | {
+      readonly type: "runRefused";
+      readonly reason: "RunConflict" | "InvalidRunRequest";
+      readonly detail: string;
       readonly durationMs: number;
     };
 

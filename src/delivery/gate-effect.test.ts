@@ -24,6 +24,12 @@ describe("what an attempt says about its destination", () => {
     expect(gateEffect(status(code, "120"), NOW)).toEqual({ type: "rejected" });
   });
 
+  it("a run says that it works, and one that was refused that only this message is wrong", () => {
+    expect(gateEffect({ type: "runStarted", isNew: true, durationMs: 1 }, NOW)).toEqual({ type: "success" });
+    const refused = { type: "runRefused", reason: "InvalidRunRequest", detail: "d", durationMs: 1 } as const;
+    expect(gateEffect(refused, NOW)).toEqual({ type: "rejected" });
+  });
+
   it("410: it is gone", () => {
     expect(gateEffect(status(410, "120"), NOW)).toEqual({ type: "gone" });
   });

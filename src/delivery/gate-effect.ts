@@ -17,9 +17,12 @@ const NOT_NOW: ReadonlySet<number> = new Set([408, 425, 429]);
 export function gateEffect(result: FinishedAttempt, now: number): GateEffect {
   switch (result.type) {
     case "handled":
+    case "runStarted":
       return { type: "success" };
     case "handlerError":
       return { type: result.permanent ? "rejected" : "failure" };
+    case "runRefused":
+      return { type: "rejected" };
     case "error":
       // A fault of this process says nothing about the destination.
       return { type: result.code === "internal_error" ? "neutral" : "failure" };

@@ -44,6 +44,15 @@ describe("the story of an attempt", () => {
       "destination acme-eu failed: ECONNREFUSED; attempt 3 put back for 30 s",
     ],
     [{ type: "handled", durationMs: 1 }, "destination acme-eu handled it; attempt 3 delivered"],
+    [{ type: "runStarted", isNew: true, durationMs: 1 }, "destination acme-eu made a run; attempt 3 delivered"],
+    [
+      { type: "runStarted", isNew: false, durationMs: 1 },
+      "destination acme-eu had the run already; attempt 3 delivered",
+    ],
+    [
+      { type: "runRefused", reason: "RunConflict", detail: "it asks for more", durationMs: 1 },
+      "destination acme-eu failed: RunConflict: it asks for more; attempt 3 was the last, dead letter: RunConflict",
+    ],
   ] satisfies [FinishedAttempt, string][])("%j", (result, expected) => {
     expect(line(result)).toBe(expected);
   });

@@ -99,6 +99,7 @@ export function stoppingLine(running: number, handedBack: number): string {
 /** What went wrong, for the log of the copy: a code, with a handler's own words where there are some. */
 export function errorText(result: FinishedAttempt): string | undefined {
   if (result.type === "error") return result.code;
+  if (result.type === "runRefused") return `${result.reason}: ${result.detail}`;
   return result.type === "handlerError" ? `${result.code}: ${result.detail}` : undefined;
 }
 
@@ -110,6 +111,7 @@ export function codeClass(record: Pick<AttemptRecord, "status">): string {
 
 function whatHappened(result: FinishedAttempt): string {
   if (result.type === "response") return `returned ${result.status}`;
+  if (result.type === "runStarted") return result.isNew ? "made a run" : "had the run already";
   return result.type === "handled" ? "handled it" : `failed: ${errorText(result)}`;
 }
 

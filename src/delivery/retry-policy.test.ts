@@ -57,6 +57,14 @@ describe("what is tried again", () => {
     expect(decide(status(code), first, schedule, context)).toEqual({ outcome: "delivered" });
   });
 
+  it("takes a run that is there for success, and one that never can be for a dead letter with its reason", () => {
+    const started = { type: "runStarted", isNew: false, durationMs: 1 } as const;
+    expect(decide(started, first, schedule, context)).toEqual({ outcome: "delivered" });
+    const refused = { type: "runRefused", reason: "RunConflict", detail: "d", durationMs: 1 } as const;
+    expect(decide(refused, first, schedule, context)).toEqual({ outcome: "dead", reason: "RunConflict" });
+    expect(decide(error("policy_not_found"), first, schedule, context)).toMatchObject({ outcome: "retry" });
+  });
+
   it("takes a handler that returned for success", () => {
     expect(decide({ type: "handled", durationMs: 1 }, first, schedule, context)).toEqual({ outcome: "delivered" });
   });

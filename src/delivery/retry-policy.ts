@@ -11,7 +11,7 @@ export type Decision =
   | { readonly outcome: "retry"; readonly delayMs: number; readonly delaySource: DelaySource }
   /**
    * `AttemptsExhausted`, `GiveUpAfter`, `AddressNotAllowed` (one of those two, after an attempt that the guard over outgoing connections refused),
-   * `Unrecoverable`, or `Status404` and the like. What an answer says of the destination itself (410: it is gone for good) is `gateEffect`'s to tell.
+   * `Unrecoverable`, `RunConflict`, `InvalidRunRequest`, or `Status404` and the like. What an answer says of the destination itself (410: it is gone for good) is `gateEffect`'s to tell.
    */
   | { readonly outcome: "dead"; readonly reason: string };
 
@@ -74,11 +74,16 @@ function usedUp(result: FinishedAttempt, reason: "AttemptsExhausted" | "GiveUpAf
 }
 
 function isSuccess(result: FinishedAttempt): boolean {
-  return result.type === "handled" || (result.type === "response" && result.status >= 200 && result.status < 300);
+  return (
+    result.type === "handled" ||
+    result.type === "runStarted" ||
+    (result.type === "response" && result.status >= 200 && result.status < 300)
+  );
 }
 
 /** Why trying again would not help, if so. */
 function finalReason(result: FinishedAttempt): string | undefined {
+  if (result.type === "runRefused") return result.reason;
   if (result.type === "handlerError") return result.permanent ? "Unrecoverable" : undefined;
   if (result.type !== "response") return undefined;
   const retryable = RETRYABLE_4XX.has(result.status) || (result.status >= 500 && result.status < 600);

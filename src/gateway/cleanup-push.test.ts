@@ -25,15 +25,15 @@ describe("what a route with cleanup destinations demands", () => {
 
 describe("the answer to a push", () => {
   const rules = compileCleanup(routeEntry({ destinations: [cleanup("a", "labels")] }));
-  const locationOf = (runId: string | undefined, of = rules) =>
+  const locationOf = (runId: string | undefined, of: typeof rules) =>
     runLocation({ route: { cleanup: of }, runId } as Parameters<typeof runLocation>[0]);
 
   it("leads to the run, whatever its id is made of", () => {
-    expect(locationOf("2026-W05/a?b#c%41")).toBe(
+    expect(locationOf("2026-W05/a?b#c%41", rules)).toBe(
       "/v1/namespaces/shop/cleanup-policies/labels/runs/2026-W05%2Fa%3Fb%23c%2541",
     );
     expect(locationOf("r", undefined)).toBeUndefined();
-    expect(locationOf(undefined)).toBeUndefined();
+    expect(locationOf(undefined, rules)).toBeUndefined();
   });
 
   it.each([204, 202])("has it as Location beside the event's id with %i", (status) => {

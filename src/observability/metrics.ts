@@ -152,12 +152,41 @@ export function createMetrics(registry: Registry = new Registry()) {
       "Times of a schedule that no run was made for",
       POLICY,
     ),
+    cleanupRunConflicts: counter(
+      "cleanup_run_conflicts_total",
+      "Asked for under the id of a CleanupRun that asks for something else",
+      POLICY,
+    ),
+    cleanupQueueToRun: histogram(
+      "cleanup_queue_to_run_seconds",
+      "Time from the receipt of a push to its CleanupRun",
+      POLICY,
+      AGE_SECONDS,
+    ),
     cleanupRunDuration: histogram(
       "cleanup_run_duration_seconds",
       "Time from a CleanupRun's admission to its end, by the phase it ended in",
       [...POLICY, "phase"],
       AGE_SECONDS,
     ),
+    cleanupObjects: counter(
+      "cleanup_objects_total",
+      "Versions by what became of them: deleted, alreadyAbsent, planned by a dry run, or why they stay",
+      [...POLICY, "mode", "outcome"],
+    ),
+    cleanupBatchDuration: histogram(
+      "cleanup_batch_duration_seconds",
+      "Time from sending a batch of deletes to all of its versions being accounted for",
+      POLICY,
+    ),
+    cleanupAttempts: counter("cleanup_run_attempts_total", "Attempts of CleanupRuns by how they ended", [
+      ...POLICY,
+      "result",
+    ]),
+    cleanupStoreErrors: counter("cleanup_store_errors_total", "Calls of the object store that failed, by why", [
+      ...POLICY,
+      "code",
+    ]),
   };
 }
 
