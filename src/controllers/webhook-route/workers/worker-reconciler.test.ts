@@ -1,4 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { workerName } from "../../../api/names.ts";
+import type { Config } from "../../../config/schema.ts";
+import type { RouteEntry } from "../../../routes/entry.ts";
 import { entryOf } from "../../../routes/testing.ts";
 import type { Operator } from "../operator.ts";
 import { RouteIndex, type RouteObject } from "../watching/route-index.ts";
@@ -15,16 +18,31 @@ const ROUTE = {
   },
 } as unknown as RouteObject & { metadata: { uid: string; resourceVersion: string } };
 
-function operatorWith(labels: Readonly<Record<string, string>> | undefined, state: "Syncing" | "Synced") {
+type Child = {
+  readonly kind: string;
+  readonly object: { readonly metadata: { readonly name: string; readonly namespace: string } };
+};
+
+/** @param live children that there are, of which those of `scope` are the workers' own */
+function operatorWith(
+  labels: Readonly<Record<string, string>> | undefined,
+  state: "Syncing" | "Synced",
+  {
+    config = configOf(),
+    live = [],
+    entry = ENTRY,
+  }: { config?: Config; live?: readonly Child[]; entry?: RouteEntry } = {},
+) {
   const applied: string[] = [];
+  const removed: string[] = [];
   const routes = new RouteIndex();
   routes.put("shop/orders", ROUTE);
   const operator = {
-    config: configOf(),
+    config,
     clock: { now: () => 0, monotonic: () => 0 },
     namespace: () => ({ metadata: { name: "shop", uid: "n", resourceVersion: "1" } }),
     routes,
-    publications: { inNamespace: () => [servedSecret(ENTRY)] },
+    publications: { inNamespace: () => [servedSecret(entry)] },
     rings: { get: () => undefined },
     ringWatch: { state: () => "Synced" },
     secrets: { state: () => state, labelsOf: () => labels },
@@ -32,11 +50,14 @@ function operatorWith(labels: Readonly<Record<string, string>> | undefined, stat
       state: () => "Synced",
       get: () => undefined,
       isAvailable: () => false,
-      list: () => [],
+      list: (namespace: string) => live.filter(({ object }) => object.metadata.namespace === namespace),
+      remove: async (kind: string, { metadata }: Child["object"]) => {
+        removed.push(`${kind} ${metadata.namespace}/${metadata.name}`);
+      },
       ensure: async (object: object) => applied.push(JSON.stringify(object)),
     },
   };
-  return { applied, reconciler: new WorkerReconciler(operator as unknown as Operator) };
+  return { applied, removed, reconciler: new WorkerReconciler(operator as unknown as Operator) };
 }
 
 describe("workers with variables from Secrets", () => {
@@ -56,5 +77,41 @@ describe("workers with variables from Secrets", () => {
     const deployment = applied.find((object) => object.includes('"kind":"Deployment"')) ?? "";
     expect(deployment.includes('"name":"database"')).toBe(isReferred);
     expect(deployment).toContain('"key":"password"');
+  });
+});
+
+describe("rights of workers that run in the release's namespace", () => {
+  const config = configOf({ redis: { urlFile: "/redis/url", users: "Shared" } });
+  const scope = { namespace: "shop", route: "orders" };
+  const name = workerName("default", scope, true);
+  const OWN = { labels: { "davit.dev/component": "worker" }, annotations: { "davit.dev/route": "shop/orders" } };
+  const role = (changes: object = {}): Child => ({
+    kind: "Role",
+    object: {
+      metadata: {
+        name,
+        namespace: "shop",
+        ...OWN,
+        ...changes,
+      },
+    },
+  });
+  const cleanup = {
+    ...ENTRY,
+    destinations: ENTRY.destinations.map((one) => ({ ...one, target: { type: "cleanup" as const, policy: "p" } })),
+  };
+
+  test("go with the last cleanup destination of their routes, and nobody else's with them", async () => {
+    const live = [role(), role({ name: "other", annotations: { "davit.dev/route": "shop/other" } })];
+    const { removed, reconciler } = operatorWith({}, "Synced", { config, live });
+    await reconciler.reconcile("shop/orders", new AbortController().signal);
+    expect(removed).toEqual([`Role shop/${name}`]);
+  });
+
+  test("stay as long as there is one", async () => {
+    const { applied, removed, reconciler } = operatorWith({}, "Synced", { config, live: [role()], entry: cleanup });
+    await reconciler.reconcile("shop/orders", new AbortController().signal);
+    expect(removed).toEqual([]);
+    expect(applied.filter((object) => object.includes("cleanupruns"))).toHaveLength(1);
   });
 });

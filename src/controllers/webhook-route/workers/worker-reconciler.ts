@@ -1,6 +1,6 @@
 import { entrySecretName, routeKey, type WorkerScope } from "../../../api/names.ts";
 import { DEPLOYMENTS } from "../../../kube/core-types.ts";
-import { type Live, refOf } from "../../../kube/objects.ts";
+import { type KubeObject, type Live, refOf } from "../../../kube/objects.ts";
 import type { ReconcileResult } from "../../../runtime/reconcile.ts";
 import type { RouteEntry } from "../../../routes/entry.ts";
 import { destinationEntries } from "../../webhook-destination/destination-side.ts";
@@ -8,6 +8,7 @@ import { withSigningKeys } from "../../../routes/signing-keys.ts";
 import { type ChildKind, WORKER_KINDS } from "../children/child-kinds.ts";
 import { childScope } from "../children/child-scope.ts";
 import type { DesiredObject } from "../children/desired-object.ts";
+import type { CacheState } from "../watching/kind-cache.ts";
 import type { Operator } from "../operator.ts";
 import { entryIn } from "../publishing/publications.ts";
 import { QueueRetirement } from "./queue-retirement.ts";
@@ -26,6 +27,9 @@ import { workerObjects } from "./workers.ts";
 /** Caches that are not complete yet are looked at again after this long, ms. */
 const SYNC_POLL_MS = 200;
 
+/** Kinds of objects beside the namespace of the Pods. */
+const RIGHTS: readonly ChildKind[] = ["Role", "RoleBinding"];
+
 /** Makes the workers of one scope so: a namespace's shared ones, or those of a route with `worker.dedicated`. */
 export class WorkerReconciler {
   readonly #operator: Operator;
@@ -39,12 +43,11 @@ export class WorkerReconciler {
 
   /** @param key of `scopeKey` */
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
-    const { children, config } = this.#operator;
     const scope = scopeOf(key);
     const home = this.#operator.namespace(scope.namespace);
     if (home?.metadata.deletionTimestamp !== undefined) return {};
     if (this.#isSyncing(scope)) return { requeueAfterMs: SYNC_POLL_MS };
-    const state = children.state(workerPlace(scope, config).namespace, WORKER_KINDS);
+    const state = this.#childState(scope);
     if (state === "Syncing") return { requeueAfterMs: SYNC_POLL_MS };
     // The routes say so, and a watch that works again looks anew.
     if (state === "Refused") return {};
@@ -55,6 +58,14 @@ export class WorkerReconciler {
     // Each of them comes back here when it is compiled.
     if (destinations === undefined) return { requeueAfterMs: SYNC_POLL_MS };
     return this.#apply(scope, { routes, destinations }, signal);
+  }
+
+  /** Of the objects, and of rights that workers in the release's namespace have in their routes'. */
+  #childState(scope: WorkerScope): CacheState {
+    const { children, config } = this.#operator;
+    const { namespace } = workerPlace(scope, config);
+    const state = children.state(namespace, WORKER_KINDS);
+    return state === "Synced" && namespace !== scope.namespace ? children.state(scope.namespace, RIGHTS) : state;
   }
 
   /** Rings are in the config, and variables may come from Secrets with the label alone. */
@@ -152,16 +163,20 @@ export class WorkerReconciler {
   }
 
   async #prune(scope: WorkerScope, desired: readonly DesiredObject[], signal: AbortSignal): Promise<void> {
-    const wanted = new Set(desired.map(({ kind, metadata }) => `${kind}/${metadata.name}`));
+    const wanted = new Set(desired.map(placeOf));
     for (const { kind, object } of this.#childrenOf(scope)) {
-      if (!wanted.has(`${kind}/${object.metadata.name}`)) await this.#operator.children.remove(kind, object, signal);
+      if (!wanted.has(placeOf({ kind, metadata: object.metadata })))
+        await this.#operator.children.remove(kind, object, signal);
     }
   }
 
   #childrenOf(scope: WorkerScope): { readonly kind: ChildKind; readonly object: Live }[] {
     const { children, config } = this.#operator;
     const key = scopeKey(scope);
-    return [...children.list(workerPlace(scope, config).namespace)].filter(({ object }) => childScope(object) === key);
+    // Workers that run in the release's namespace may have rights in their routes'.
+    const namespaces = new Set([workerPlace(scope, config).namespace, scope.namespace]);
+    const all = [...namespaces].flatMap((namespace) => [...children.list(namespace)]);
+    return all.filter(({ object }) => childScope(object) === key);
   }
 
   #routeOf(scope: WorkerScope): Live<RouteObject> | undefined {
@@ -181,4 +196,11 @@ export class WorkerReconciler {
       return [keys === undefined ? entry : withSigningKeys(entry, keys)];
     });
   }
+}
+
+function placeOf({
+  kind,
+  metadata: { namespace = "", name },
+}: Required<Pick<KubeObject, "kind" | "metadata">>): string {
+  return `${kind}/${namespace}/${name}`;
 }

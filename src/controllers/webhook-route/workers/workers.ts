@@ -5,7 +5,7 @@ import { workerAutoscaler } from "./worker-autoscaling.ts";
 import { type WorkerTold, workerConfigFile, workerConfigSecrets } from "./worker-config-secrets.ts";
 import { workerDeployment } from "./worker-deployment.ts";
 import { type WorkerPlace, type WorkerRelease, workerChild, workerPlace } from "./worker-place.ts";
-import { workerRbac } from "./worker-rbac.ts";
+import { policiesOf, workerRbac } from "./worker-rbac.ts";
 import { type Dedicated, workerSizing } from "./worker-sizing.ts";
 
 export interface WorkerInput extends WorkerTold {
@@ -35,7 +35,7 @@ export function workerObjects(input: WorkerInput): readonly DesiredObject[] {
   const secrets = workerConfigSecrets(scope, place, input, file);
   const secretNames = secrets.map(({ metadata }) => metadata.name).toReversed();
   return [
-    ...workerRbac(place, secretNames),
+    ...workerRbac(place, secretNames, { namespace: scope.namespace, policies: policiesOf(input.routes) }),
     ...secrets,
     workerDeployment(place, {
       release,
