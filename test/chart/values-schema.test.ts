@@ -54,6 +54,9 @@ const NOT_FROM_VALUES: Readonly<Record<string, string>> = {
   "workers.image": "a value with a default of its own",
   "workers.defaults.resources.requests": "a value in the form of a Pod",
   "workers.defaults.resources.limits": "a value in the form of a Pod",
+  "cleaners.image": "a value with a default of its own",
+  "cleaners.resources.requests": "a value in the form of a Pod",
+  "cleaners.resources.limits": "a value in the form of a Pod",
 };
 
 /** Keys of the values that hold a value, as paths. */
@@ -85,7 +88,7 @@ describe("values.schema.json", () => {
   it("leaves no key of the config out of reach without a reason", () => {
     const paths = configKeys()
       .map(({ path }) => formatKey(path))
-      .filter((path) => !path.includes("[]") && !path.startsWith("worker."));
+      .filter((path) => !path.includes("[]") && !path.startsWith("worker.") && !path.startsWith("cleaner."));
     const reached = new Set(Object.values(FROM_CONFIG));
     expect(paths.filter((path) => !reached.has(path)).toSorted()).toEqual(Object.keys(NOT_FROM_VALUES).toSorted());
   });

@@ -59,6 +59,9 @@ workers:
   namespaces: {{- toYaml .Values.workers.namespaces | nindent 4 }}
   egress:
     allow: {{ .Values.workers.egress.allow | toJson }}
+cleaners:
+  image: {{ .Values.cleaners.image | default (include "davit.image" .) }}
+  resources: {{- toYaml .Values.cleaners.resources | nindent 4 }}
 {{- end }}
 
 {{- define "davit.config.gateway" -}}

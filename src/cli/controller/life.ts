@@ -1,4 +1,5 @@
 import type { Config } from "../../config/schema.ts";
+import { CleanupPolicyControllers } from "../../controllers/cleanup-policy/index.ts";
 import { WebhookRouteControllers } from "../../controllers/webhook-route/index.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { EventRecorder } from "../../kube/event-recorder.ts";
@@ -31,6 +32,7 @@ export class Life {
   readonly #events: EventRecorder;
   readonly #redis: RedisSide;
   readonly #controllers: WebhookRouteControllers;
+  readonly #cleanup: CleanupPolicyControllers;
   readonly #manager: Manager;
 
   constructor(options: LifeOptions) {
@@ -67,9 +69,12 @@ export class Life {
       gates,
       redisAccess: users,
     });
+    const { operator, watches } = this.#controllers;
+    this.#cleanup = new CleanupPolicyControllers({ operator, watches, metrics, isLeader });
     this.#manager = new Manager({ logger, elector: this.#elector });
     this.#controllers.register(this.#manager);
-    this.#redis.register(this.#manager, this.#controllers.operator);
+    this.#cleanup.register(this.#manager);
+    this.#redis.register(this.#manager, operator);
   }
 
   readiness(): Readiness {
@@ -79,6 +84,7 @@ export class Life {
   /** Before a scrape. */
   show(): void {
     showRoutes(this.#controllers.operator, this.#options.metrics, this.#elector.isLeader());
+    this.#cleanup.show();
   }
 
   /** Answers what autoscalers ask. */

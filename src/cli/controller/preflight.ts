@@ -1,5 +1,6 @@
 import { destinationsNamespace, routesNamespace } from "../../api/names.ts";
 import type { Config } from "../../config/schema.ts";
+import { CLEANUP_POLICIES, CLEANUP_RUNS } from "../../controllers/cleanup-policy/types.ts";
 import { WEBHOOK_DESTINATIONS } from "../../controllers/webhook-destination/destination-types.ts";
 import { WEBHOOK_ROUTES } from "../../controllers/webhook-route/route-types.ts";
 import type { KubeClient } from "../../kube/client.ts";
@@ -66,8 +67,8 @@ export class Preflight {
           `the API server is ${version.gitVersion}, but Davit needs Kubernetes ${OLDEST.major}.${OLDEST.minor} or later: upgrade the cluster`,
         );
       }
-      for (const type of [WEBHOOK_ROUTES, WEBHOOK_DESTINATIONS]) {
-        // oxlint-disable-next-line no-await-in-loop -- one remedy for both
+      for (const type of [WEBHOOK_ROUTES, WEBHOOK_DESTINATIONS, CLEANUP_POLICIES, CLEANUP_RUNS]) {
+        // oxlint-disable-next-line no-await-in-loop -- one remedy for all
         if (!(await serves(client.transport, type, { signal }))) {
           return blocked(
             `the API server knows no ${type.kind}s: install the CRDs with the chart, or with: davit crds | kubectl apply --server-side -f -`,

@@ -48,10 +48,11 @@ function neededRights({ namespace, release, instance, rbac }: Config): {
   const published = [routesNamespace(release), destinationsNamespace(release)];
   const leases = { group: "coordination.k8s.io", resource: "leases", namespace };
   const blocking: Right[] = [
-    ...["webhookroutes", "webhookdestinations"].flatMap((resource) => [
+    ...["webhookroutes", "webhookdestinations", "cleanuppolicies", "cleanupruns"].flatMap((resource) => [
       ...["list", "watch"].map((verb) => ({ verb, group: "davit.dev", resource })),
       { verb: "patch", group: "davit.dev", resource, subresource: "status" },
     ]),
+    ...["create", "delete"].map((verb) => ({ verb, group: "davit.dev", resource: "cleanupruns" })),
     ...["list", "watch"].map((verb) => ({ verb, group: core, resource: "namespaces" })),
     ...published.flatMap((place) =>
       ["list", "watch", "create", "update", "delete"].map((verb) => ({

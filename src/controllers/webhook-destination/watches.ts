@@ -3,6 +3,7 @@ import { destinationId } from "../../api/names.ts";
 import { keyOf, type Live, refOf } from "../../kube/objects.ts";
 import type { Operator } from "../webhook-route/operator.ts";
 import { isNews } from "../webhook-route/watching/news.ts";
+import { releaseSecrets } from "../webhook-route/watching/release-secrets.ts";
 import type { Watches } from "../webhook-route/watching/watches.ts";
 import { secretNames } from "./destination-index.ts";
 import { type DestinationObject, idOf } from "./destination-types.ts";
@@ -55,8 +56,8 @@ function queueConcerned(operator: Operator, before: Live<DestinationObject>, nex
   if (isRelabelled || isAnother) queueRoutesOf(operator, keyOf(next), labels);
 }
 
-function onGone({ tenantSecrets }: Watches, operator: Operator, key: string): void {
-  const { destinations, routes, enqueue } = operator;
+function onGone(watches: Watches, operator: Operator, key: string): void {
+  const { destinations, enqueue } = operator;
   const before = destinations.index.get(key);
   const { namespace = "" } = refOf(key);
   destinations.index.remove(key);
@@ -66,8 +67,7 @@ function onGone({ tenantSecrets }: Watches, operator: Operator, key: string): vo
     queueClaimants(operator, before);
     queueRoutesOf(operator, key, [labelsOf(before)]);
   }
-  const isEmpty = destinations.index.ofNamespace(namespace).length + routes.ofNamespace(namespace).length === 0;
-  if (isEmpty) tenantSecrets.release(namespace);
+  releaseSecrets(watches, operator, namespace);
 }
 
 /** Whoever wants the id that another one has, or had. */

@@ -203,6 +203,7 @@ export class WebhookRouteControllers {
       routes: new RouteIndex(),
       unreached: new Map(),
       refusedExposures: new Map(),
+      otherUsers: [],
       redisAccess: this.#options.redisAccess,
       ...(shelves && {
         shelved: new Set<string>(),

@@ -75,4 +75,6 @@ export interface Operator {
   readonly redisAccess?: Pick<RedisAccess, "problem"> | undefined;
   /** Released claims whose route's events are on their shelf, or purged. Absent: nothing is shelved. See `isShelved`. */
   readonly shelved?: Set<string> | undefined;
+  /** Whether other controllers look at the Secrets of a namespace. Default: none do. */
+  readonly otherUsers?: ((namespace: string) => boolean)[] | undefined;
 }

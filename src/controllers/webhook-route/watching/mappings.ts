@@ -11,6 +11,7 @@ import { hostKey } from "../exposure/ingress.ts";
 import type { Operator } from "../operator.ts";
 import { claimIn, type EntrySecret, entryIn, namespaceOf, placeKey } from "../publishing/publications.ts";
 import { isNews } from "./news.ts";
+import { releaseSecrets } from "./release-secrets.ts";
 import { type RouteObject, secretNames, signingRef } from "./route-index.ts";
 import type { Watches } from "./watches.ts";
 import { scopeKey, scopeOf, scopesOfRoute } from "../workers/worker-scope.ts";
@@ -61,8 +62,8 @@ function onRoute(
   enqueue.workers(namespace);
 }
 
-function onRouteGone({ tenantSecrets }: Watches, operator: Operator, key: string): void {
-  const { routes, destinations, unreached, enqueue } = operator;
+function onRouteGone(watches: Watches, operator: Operator, key: string): void {
+  const { routes, unreached, enqueue } = operator;
   const before = routes.get(key);
   const { namespace = "" } = refOf(key);
   routes.remove(key);
@@ -72,8 +73,7 @@ function onRouteGone({ tenantSecrets }: Watches, operator: Operator, key: string
   enqueue.shelves(namespace);
   enqueue.access(namespace);
   queuePlace(operator, placeOf(before));
-  const isEmpty = routes.ofNamespace(namespace).length + destinations.index.ofNamespace(namespace).length === 0;
-  if (isEmpty) tenantSecrets.release(namespace);
+  releaseSecrets(watches, operator, namespace);
 }
 
 /** Values of what no route refers to any more do not stay in memory. */

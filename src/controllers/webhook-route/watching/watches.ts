@@ -64,7 +64,8 @@ export interface WatchesOptions {
   readonly onRestored: (resource: string) => void;
 }
 
-type Reflecting<T extends KubeObject> = Omit<
+/** What is to be watched; the rest of the options is the same for all. */
+export type Reflecting<T extends KubeObject> = Omit<
   ReflectorOptions<T>,
   "transport" | "metrics" | "onError" | "onRefusal" | "onRestored"
 >;
@@ -165,7 +166,8 @@ function optionalSource(optional: OptionalReflector<KubeObject>): Source<KubeObj
   };
 }
 
-function reflectorOptions<T extends KubeObject>(
+/** Options of a watch: what goes wrong with it is logged. */
+export function reflectorOptions<T extends KubeObject>(
   { transport, metrics, logger, onRestored }: WatchesOptions,
   what: Reflecting<T>,
 ): ReflectorOptions<T> {
