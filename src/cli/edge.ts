@@ -1,6 +1,7 @@
 import { ROLLBACK_LINE } from "../custody/redis/incarnation.ts";
 import { RedisStore, type RedisStoreOptions } from "../custody/redis/store.ts";
-import { type ApiServer, createApiServer } from "../gateway/api/server.ts";
+import type { RunView } from "../gateway/api/run-view.ts";
+import { type ApiServer, type ApiServerOptions, createApiServer } from "../gateway/api/server.ts";
 import { BacklogMonitor } from "../gateway/backlog.ts";
 import { routeTable } from "../gateway/route-table.ts";
 import { createGateway, type Gateway, type GatewayOptions } from "../gateway/server.ts";
@@ -46,6 +47,8 @@ export interface EdgeOptions
   readonly showsBacklog?: () => boolean;
   /** Who may publish events through the API listener. Absent: there is no such listener. */
   readonly access?: Access | undefined;
+  /** CleanupRuns, for those who ask through the API listener what became of a push. Absent: nobody can. */
+  readonly runs?: RunView | undefined;
 }
 
 /** The gateway over a store: match table, limits by backlog, HTTP server. Its routes come from manifests in files or from the API server. */
@@ -59,7 +62,7 @@ export class Edge {
   #gauges: NodeJS.Timeout | undefined;
 
   constructor(options: EdgeOptions) {
-    const { store, instance, metrics, logger, trustedProxies, pods, ready, egress, showsBacklog, access } = options;
+    const { store, instance, metrics, logger, trustedProxies, pods, ready, egress, showsBacklog } = options;
     this.#options = options;
     this.#table = new MatchTable(options);
     this.#backlog = new BacklogMonitor({
@@ -83,8 +86,20 @@ export class Edge {
       ...(ready && { ready }),
       ...(egress && { egress }),
     });
-    this.api =
-      access && createApiServer({ ...shared, access, door: this.gateway.inside, ready: () => ready?.().ok ?? true });
+    this.api = this.#apiServer(shared);
+  }
+
+  #apiServer(shared: Pick<ApiServerOptions, "inboxFor" | "clock" | "metrics" | "logger">): ApiServer | undefined {
+    const { access, runs, ready, store, instance } = this.#options;
+    if (access === undefined) return undefined;
+    const ledgerFor = (namespace: string) => store.ledger({ instance, namespace });
+    return createApiServer({
+      ...shared,
+      access,
+      door: this.gateway.inside,
+      ready: () => ready?.().ok ?? true,
+      cleanup: runs && { runs, ledgerFor },
+    });
   }
 
   /** Looks at backlogs and gauges from now on. Listening is the caller's, as are the store's start and end. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { routesNamespace } from "../api/names.ts";
 import { redisUrlOf } from "../config/secret-file.ts";
+import { KubeRunView } from "../cleanup/run-view.ts";
 import type { Config } from "../config/schema.ts";
 import { RightsCheck } from "../custody/redis/rights-check.ts";
 import type { RedisStore } from "../custody/redis/store.ts";
@@ -67,6 +68,7 @@ async function startGateway(config: Config): Promise<() => Promise<void>> {
     pods: () => pods.count,
     showsBacklog: () => pods.tellsBacklog,
     access: accessOf(transport, config.gateway.api),
+    runs: new KubeRunView({ client, instance: config.instance }),
     ready: () => both(source.readiness(), rights.problem),
   });
   const source: RouteSource = sourceOf(transport, edge, surroundings, () => lease?.changed());

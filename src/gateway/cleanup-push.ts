@@ -51,3 +51,15 @@ export function runLocation({ route, runId }: Pick<Exchange, "route" | "runId">)
   const { cleanup } = route;
   return cleanup && runId !== undefined ? cleanupRunPath({ ...cleanup, runId }) : undefined;
 }
+
+/** Of these routes those of a namespace whose events ask for runs of a policy, with the destinations that do. */
+export function cleaningRoutes(entries: Iterable<RouteEntry>, namespace: string, policy: string) {
+  const found: { readonly route: string; readonly destinations: readonly string[] }[] = [];
+  for (const entry of entries) {
+    if (entry.namespace !== namespace) continue;
+    const policies = [...(compileCleanup(entry)?.policies ?? [])];
+    const destinations = policies.filter(([, named]) => named === policy).map(([id]) => id);
+    if (destinations.length > 0) found.push({ route: entry.route, destinations });
+  }
+  return found;
+}

@@ -43,6 +43,10 @@ export class ServedRoutes {
     }
   }
 
+  all(): Iterable<RouteEntry> {
+    return this.#byKey.values();
+  }
+
   named(namespace: string, name: string): RouteEntry | undefined {
     return this.#byName.get(`${namespace}/${name}`);
   }

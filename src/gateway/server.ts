@@ -12,6 +12,7 @@ import type { RefusalReason } from "../verification/types.ts";
 import { addressSet } from "../lib/address-set.ts";
 import { answerConnectionErrors } from "../lib/connection-errors.ts";
 import { CLAIM_TIMEOUT_MS } from "./claim-timeout.ts";
+import { cleaningRoutes } from "./cleanup-push.ts";
 import { closeServer, SERVER_OPTIONS } from "../lib/http-server.ts";
 import { Ingest } from "./ingest.ts";
 import type { InsideDoor } from "./inside-door.ts";
@@ -178,6 +179,7 @@ function insideOf(ingest: Ingest, served: ServedRoutes): InsideDoor {
       const entry = served.named(namespace, name);
       return entry && (ingest.prepare(entry) ?? "unusable");
     },
+    cleaning: (namespace, policy) => cleaningRoutes(served.all(), namespace, policy),
     enter: (route) => ingest.enterInside(route),
     leave: (route) => ingest.leaveInside(route),
   };

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Inbox } from "../../custody/port.ts";
 import type { ResourceAttributes } from "../../kube/access-review.ts";
 import type { Access, Caller } from "../../kube/access.ts";
-import { BEARER_CHALLENGE, bearerToken } from "../../lib/bearer-token.ts";
+import { BEARER_CHALLENGE } from "../../lib/bearer-token.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { monotonicUlids } from "../../lib/ulid.ts";
 import type { Logger } from "../../observability/logger.ts";
@@ -11,12 +11,13 @@ import { declaredLength, readBody, type BodyResult } from "../../lib/request-bod
 import type { InsideDoor } from "../inside-door.ts";
 import type { PreparedRoute } from "../prepared-route.ts";
 import { REFUSALS } from "../refusals.ts";
-import { send, sendRefusal, type WrittenRefusal } from "../respond.ts";
+import { send, sendRefusal } from "../respond.ts";
+import { authorise, refuse } from "./authorise.ts";
 import { ByteBudget } from "./byte-budget.ts";
 import { claimAll } from "./claim-all.ts";
 import { MAX_EVENTS, readEnvelopes } from "./envelope-list.ts";
 import { publishedEvent, requestHash } from "./published-event.ts";
-import { API_REFUSALS, type ApiReason } from "./refusals.ts";
+import { Refused } from "./refused.ts";
 import { answerOf, outcomeOf, refusalOf, type ItemResult } from "./results.ts";
 
 /** Largest request, bytes. */
@@ -54,26 +55,6 @@ interface Publishing extends RouteName {
   producer?: Caller;
 }
 
-/** Ends a request with a refusal. */
-class Refused extends Error {
-  readonly refusal: WrittenRefusal;
-  readonly retryAfter: number | undefined;
-  readonly detail: string | undefined;
-
-  constructor(
-    refusal: WrittenRefusal,
-    more: { readonly retryAfter?: number | undefined; readonly detail?: string } = {},
-  ) {
-    super(refusal.reason);
-    this.refusal = refusal;
-    this.retryAfter = more.retryAfter;
-    this.detail = more.detail;
-  }
-}
-
-const refuse = (reason: ApiReason, detail?: string) =>
-  new Refused(API_REFUSALS[reason], detail === undefined ? {} : { detail });
-
 /** `POST /v1/namespaces/{namespace}/routes/{route}/events`: events of producers inside the cluster. */
 export class Publish {
   readonly #options: PublishOptions;
@@ -106,16 +87,12 @@ export class Publish {
     }
   }
 
-  /** Who it is comes first, then whether they may, then whether there is such a route: what exists is told to nobody else. */
   async #authorised(publishing: Publishing): Promise<PreparedRoute> {
     const { access, door, ready } = this.#options;
     const { request, namespace, route: name } = publishing;
-    const token = bearerToken(request);
-    if (token === undefined) throw refuse("TokenMissing");
-    const producer = await known(access.caller(token));
-    if (producer === undefined) throw refuse("TokenRefused");
-    publishing.producer = producer;
-    if (!(await known(producer.may(publishingInto(namespace, name))))) throw refuse("NotAllowed");
+    await authorise(access, request, { right: publishingInto(namespace, name), denied: "NotAllowed" }, (producer) => {
+      publishing.producer = producer;
+    });
     const route = door.named(namespace, name);
     if (route === "unusable") throw new Refused(REFUSALS.RouteUnusable);
     if (route === undefined) throw refuse(ready() ? "NoSuchRoute" : "NotReady");
@@ -206,15 +183,6 @@ function idempotencyKey({ headersDistinct }: IncomingMessage): string | undefine
 /** What a producer must have the right to. */
 export function publishingInto(namespace: string, name: string): ResourceAttributes {
   return { verb: "create", group: "davit.dev", resource: "webhookroutes", subresource: "events", namespace, name };
-}
-
-/** Whoever cannot be told is not let in. */
-async function known<T>(asked: Promise<T>): Promise<T> {
-  try {
-    return await asked;
-  } catch (error) {
-    throw refuse("AccessUnknown", error instanceof Error ? error.message : String(error));
-  }
 }
 
 function bodyOf(request: IncomingMessage, limit: number): Promise<BodyResult> {

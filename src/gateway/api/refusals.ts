@@ -20,7 +20,15 @@ export type ApiReason =
   | "TooManyEvents"
   | "NothingAccepted"
   | "IdempotencyKeyReused"
-  | "NotStored";
+  | "NotStored"
+  | "RunNotAllowed"
+  | "RunMethodNotAllowed"
+  | "RunIdMalformed"
+  | "RunRequestTooLarge"
+  | "NoSuchPolicy"
+  | "NoSuchRun"
+  | "TooManySearches"
+  | "RunUnknown";
 
 /** A {@link Refusal} of the API listener. */
 export type ApiRefusal = Omit<Refusal, "reason"> & { readonly reason: ApiReason; readonly message: string };
@@ -31,7 +39,7 @@ const ROWS: Readonly<Record<ApiReason, Row>> = {
   NoSuchEndpoint: [
     404,
     "not_found",
-    "there is no such endpoint: events go to /v1/namespaces/NAMESPACE/routes/ROUTE/events",
+    "there is no such endpoint: events go to /v1/namespaces/NAMESPACE/routes/ROUTE/events, runs are at /v1/namespaces/NAMESPACE/cleanup-policies/POLICY/runs/RUN_ID",
   ],
   MethodNotAllowed: [405, "rejected", "events are published with POST"],
   IdempotencyKeyMalformed: [
@@ -58,19 +66,38 @@ const ROWS: Readonly<Record<ApiReason, Row>> = {
     "this Idempotency-Key was used with other events before; results says for which",
   ],
   NotStored: [503, "unavailable", "not every event was stored; send the same request again", 2],
+  RunNotAllowed: [403, "rejected", "this service account may not get cleanupruns of this namespace"],
+  RunMethodNotAllowed: [405, "rejected", "a run is read with GET"],
+  RunIdMalformed: [400, "rejected", "a run_id is 1 to 128 printable ASCII characters without blanks, percent-encoded"],
+  RunRequestTooLarge: [413, "too_large", "a run is read without a body"],
+  NoSuchPolicy: [404, "not_found", "there is no such CleanupPolicy"],
+  NoSuchRun: [
+    404,
+    "not_found",
+    "there is no such run, and no event in custody asks for one: it was never sent, or its record is kept no longer",
+  ],
+  TooManySearches: [429, "limited", "too many runs are looked for at the same time", 1],
+  RunUnknown: [503, "unavailable", "what became of the run cannot be told now; ask again", 5],
+};
+
+/** What is said of a run where callers know it from other endpoints under this code. */
+const CODES: Readonly<Partial<Record<ApiReason, ApiReason>>> = {
+  RunNotAllowed: "NotAllowed",
+  RunMethodNotAllowed: "MethodNotAllowed",
+  RunRequestTooLarge: "RequestTooLarge",
 };
 
 /** Every refusal of the API listener by its reason. */
 export const API_REFUSALS = Object.fromEntries(
-  Object.entries(ROWS).map(([reason, [status, outcome, message, retryAfter]]) => [
-    reason,
+  (Object.entries(ROWS) as [ApiReason, Row][]).map(([key, [status, outcome, message, retryAfter]]) => [
+    key,
     {
-      reason,
+      reason: CODES[key] ?? key,
       status,
       outcome,
       message,
       retryAfter,
-      body: Buffer.from(JSON.stringify({ error: reason, message })),
+      body: Buffer.from(JSON.stringify({ error: CODES[key] ?? key, message })),
       traced: false,
     },
   ]),

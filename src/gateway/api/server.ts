@@ -6,10 +6,14 @@ import { REFUSALS } from "../refusals.ts";
 import { sendRefusal } from "../respond.ts";
 import { Publish, type PublishOptions, type RouteName } from "./publish.ts";
 import { API_REFUSALS, type ApiReason } from "./refusals.ts";
+import { NAME, runAsked } from "./run-path.ts";
+import { RunResource, type RunResourceOptions } from "./run-resource.ts";
 
 /** What {@link createApiServer} needs. */
 export interface ApiServerOptions extends Omit<PublishOptions, "claimTimeoutMs"> {
   readonly claimTimeoutMs?: number;
+  /** Where cleanup runs and the events that ask for them are. Absent: there is no such resource. */
+  readonly cleanup?: Pick<RunResourceOptions, "runs" | "ledgerFor"> | undefined;
 }
 
 /** The API listener of the gateway. */
@@ -22,13 +26,15 @@ export interface ApiServer {
   close(graceMs: number): Promise<void>;
 }
 
-/** A Kubernetes name in a path; whatever else stands there names nothing. */
-const NAME = "[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?";
+/** Value of `Allow` (RFC 9110 §15.5.6). */
+const ALLOWED: Readonly<Partial<Record<ApiReason, string>>> = { MethodNotAllowed: "POST", RunMethodNotAllowed: "GET" };
+
 const EVENTS = new RegExp(`^/v1/namespaces/(?<namespace>${NAME})/routes/(?<route>${NAME})/events$`);
 
 /** Makes the listener for callers inside the cluster. It must never be reached from outside. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const publish = new Publish({ claimTimeoutMs: CLAIM_TIMEOUT_MS, ...options });
+  const runs = options.cleanup && new RunResource({ ...options, ...options.cleanup });
   const notFound = options.metrics.ingestRequests.labels("", "", "not_found");
   const rejected = options.metrics.ingestRequests.labels("", "", "rejected");
   const server = createServer(SERVER_OPTIONS);
@@ -36,12 +42,15 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   let draining = false;
   const refuse = (request: IncomingMessage, response: ServerResponse, reason: ApiReason) => {
     (reason === "NoSuchEndpoint" ? notFound : rejected).inc();
-    const headers = reason === "MethodNotAllowed" ? { headers: { allow: "POST" } } : {};
-    sendRefusal(request, response, API_REFUSALS[reason], headers);
+    const allow = ALLOWED[reason];
+    sendRefusal(request, response, API_REFUSALS[reason], allow === undefined ? {} : { headers: { allow } });
   };
   const take = (request: IncomingMessage, response: ServerResponse) => {
     seen(response);
     if (draining) response.shouldKeepAlive = false;
+    const run = runs && runAsked(request);
+    if (typeof run === "string") return refuse(request, response, run);
+    if (run !== undefined) return void runs?.handle(request, response, run);
     const name = routeNamed(request.url ?? "");
     if (name === undefined) return refuse(request, response, "NoSuchEndpoint");
     if (request.method !== "POST") return refuse(request, response, "MethodNotAllowed");

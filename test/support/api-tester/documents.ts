@@ -9,6 +9,8 @@ export type Listener = (typeof LISTENERS)[number];
 const FOLDER = join(import.meta.dirname, "../../../docs/openapi");
 /** Served by the gateways; everything else of its document by the console. */
 const PUBLISHING = "publishEvents";
+/** Served where there are CleanupRuns; `test/integration/cleanup-push.test.ts` holds it to the description. */
+const OF_RUNS = "getCleanupRun";
 
 interface Operation {
   readonly operationId?: string;
@@ -24,7 +26,7 @@ export function documentOf(listener: Listener): ApiDocument {
   const file = listener === "holder" ? "destination-v1.yaml" : "v1.yaml";
   const document = parse(readFileSync(join(FOLDER, file), "utf8")) as ApiDocument;
   if (listener === "holder") return document;
-  return withOperations(document, (id) => (id === PUBLISHING) === (listener === "api"));
+  return withOperations(document, (id) => id !== OF_RUNS && (id === PUBLISHING) === (listener === "api"));
 }
 
 /** A document without the operations that are not wanted. */
