@@ -57,6 +57,8 @@ describe("finished runs", () => {
   test("that are open never go", () => {
     const world = worldOf(KEEP_NONE);
     world.add(runOf("open", { receivedAt: rfc3339(OLD) }, { ...admitted("Enforce", "Running", NOON), lease: lease() }));
+    // That one ended later says nothing of it.
+    world.add(ended("later", "Rejected", OLD + DAY));
     world.settle();
     expect(world.ids).toEqual(["open"]);
   });
@@ -80,6 +82,13 @@ describe("what a run completed", () => {
     expect(world.look(NOON, true).prune).toEqual([]);
     expect(world.policy.status?.scopes).toMatchObject([{ name: "a", lastRunId: "a" }]);
     expect(world.look().prune.map(({ spec }) => spec.runId)).toEqual(["a"]);
+  });
+
+  test("is in the status also when it is only that the run finished last", () => {
+    const world = worldOf(KEEP_NONE);
+    world.add(ended("a", "Rejected", OLD));
+    expect(world.look().prune).toEqual([]);
+    expect(world.look().prune).toHaveLength(1);
   });
 
   test("outlives the run, with the run that finished last", () => {

@@ -63,8 +63,7 @@ export function planTicks(input: TickInput): TickPlan {
 /** Unix ms up to which a schedule is settled; `undefined`: it begins now. */
 function goingOnFrom({ lastAt, nextAt }: TickPlan["after"], ticks: Ticks): number | undefined {
   const last = instant(lastAt);
-  if (last === undefined || nextAt === undefined) return undefined;
-  return instant(nextAt) === ticks.next(last) ? last : undefined;
+  return last !== undefined && instant(nextAt) === ticks.next(last) ? last : undefined;
 }
 
 function deadlineOf({ isEdited, startingDeadlineMs }: TickInput): number {

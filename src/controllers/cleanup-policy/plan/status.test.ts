@@ -135,6 +135,13 @@ describe("StoreReachable", () => {
     expect(reachable(run("a", gaveUp))).toBe("False/ClockSkew");
   });
 
+  test("is not what runs say of the store that the policy named before", () => {
+    const accepted = acceptedPolicyOf({ s3: { ...S3, bucket: "other" } });
+    expect(condition("StoreReachable", { accepted, runs: [run("a", failed("BucketNotFound"))] })).toBe(
+      "Unknown/NoRunYet",
+    );
+  });
+
   test("is unknown again when the policy names another store, and stays when the run is gone", () => {
     const world = new World({}, {}, [run("a", failed("BucketNotFound"))]);
     const now = () => world.policy.status?.conditions?.find(({ type }) => type === "StoreReachable")?.status;
