@@ -1,0 +1,162 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { configSchema } from "../../src/config/schema.ts";
+import { CleanupIndex } from "../../src/controllers/cleanup-policy/cleanup-index.ts";
+import type { CleanupContext } from "../../src/controllers/cleanup-policy/context.ts";
+import type { NewRun } from "../../src/controllers/cleanup-policy/plan/schedule.ts";
+import { admitted, NOON, POLICY, runOf } from "../../src/controllers/cleanup-policy/plan/testing.ts";
+import { CleanupPolicyReconciler } from "../../src/controllers/cleanup-policy/reconciler.ts";
+import { RunWrites } from "../../src/controllers/cleanup-policy/run-writes.ts";
+import {
+  CLEANUP_POLICIES,
+  CLEANUP_RUNS,
+  type PolicyObject,
+  type RunObject,
+  runView,
+} from "../../src/controllers/cleanup-policy/types.ts";
+import { KubeClient } from "../../src/kube/client.ts";
+import { NAMESPACES } from "../../src/kube/core-types.ts";
+import { isConflict } from "../../src/kube/errors.ts";
+import type { Live } from "../../src/kube/objects.ts";
+import { KubeTransport } from "../../src/kube/transport.ts";
+import { createLogger } from "../../src/observability/logger.ts";
+import { createMetrics } from "../../src/observability/metrics.ts";
+import { type FakeApiServer, startFakeApiServer } from "../support/fake-api-server/server.ts";
+
+const { signal } = new AbortController();
+let api: FakeApiServer;
+let client: KubeClient;
+let index: CleanupIndex;
+let events: string[];
+let metrics: ReturnType<typeof createMetrics>;
+let spaces = 0;
+let shop: string;
+
+beforeAll(async () => {
+  api = await startFakeApiServer([NAMESPACES, CLEANUP_POLICIES, CLEANUP_RUNS]);
+});
+afterAll(() => api.stop());
+beforeEach(() => {
+  shop = `shop-${(spaces += 1)}`;
+  api.addNamespace(shop);
+  client = new KubeClient(new KubeTransport({ auth: api.auth(), metrics: createMetrics() }));
+  index = new CleanupIndex({ now: () => NOON });
+  events = [];
+  metrics = createMetrics();
+});
+afterEach(() => client.transport.close());
+
+const context = () =>
+  ({
+    client,
+    index,
+    metrics,
+    clock: { now: () => NOON, monotonic: () => 0 },
+    config: configSchema.parse({ redis: { urlFile: "/unused" } }),
+    logger: createLogger("test", { level: "silent" }),
+    events: {
+      record: (_object: Live, { type, reason }: { type: string; reason: string }) => events.push(`${type} ${reason}`),
+    },
+    namespace: () => ({ metadata: { name: shop, uid: "u", resourceVersion: "1" } }),
+    children: { state: () => "Synced" },
+    enqueue: () => undefined,
+    isLeader: () => true,
+  }) as unknown as CleanupContext;
+const runs = () => client.resource(CLEANUP_RUNS);
+const policy = (): Live<PolicyObject> => ({
+  metadata: { namespace: shop, name: POLICY.name, uid: POLICY.uid, resourceVersion: "1" },
+  spec: POLICY.spec,
+});
+const newRun = (runId: string, scope = "a"): NewRun => {
+  const { name, spec } = runOf(runId, { scope });
+  return { name, spec };
+};
+
+/** A run that the API server and the index have. */
+async function known(runId: string): Promise<Live<RunObject>> {
+  const { name, spec } = newRun(runId);
+  const run = await runs().create({ metadata: { namespace: shop, name }, spec });
+  index.putRun(run);
+  return run;
+}
+
+async function conflicts(): Promise<number> {
+  const { values } = await metrics.cleanupRunConflicts.get();
+  return values.reduce((sum, { value }) => sum + value, 0);
+}
+
+test("a run is made with the policy's name as its label and nothing else of it, and making it again changes nothing", async () => {
+  const writes = new RunWrites(context());
+  await writes.create(policy(), [newRun("r")], signal);
+  const [first] = (await runs().list(shop)).items;
+  expect(first?.metadata).toMatchObject({ labels: { "davit.dev/cleanup-policy": "expired" } });
+  expect(first?.metadata.ownerReferences).toBeUndefined();
+  await writes.create(policy(), [newRun("r")], signal);
+  expect((await runs().list(shop)).items).toEqual([first]);
+  expect([await conflicts(), events]).toEqual([0, []]);
+  expect(index.runsOf(`${shop}/expired`)).toHaveLength(1);
+});
+
+test("a run whose id somebody took for something else is told once and does not keep the others from being made", async () => {
+  await runs().create({ metadata: { namespace: shop, name: newRun("r").name }, spec: newRun("r", "other").spec });
+  await new RunWrites(context()).create(policy(), [newRun("r"), newRun("s")], signal);
+  expect([await conflicts(), events]).toEqual([1, ["Warning RunConflict"]]);
+  expect((await runs().list(shop)).items.map(({ spec }) => `${spec.runId} ${spec.scope}`).toSorted()).toEqual([
+    "r other",
+    "s a",
+  ]);
+});
+
+test("a status goes only onto the version that was looked at; others are written all the same, and the conflict is told", async () => {
+  const [one, two] = [await known("one"), await known("two")];
+  const views = [one, two].map((run) => runView(run, undefined));
+  await runs().mergePatch(one.metadata, { status: { phase: "Running" } }, {}, { subresource: "status" });
+  const statuses = views.map((run) => ({ run, status: admitted("Enforce") }));
+  const writing = new RunWrites(context()).statuses(shop, statuses, signal);
+  await expect(writing).rejects.toSatisfy(isConflict);
+  expect((await runs().get(one.metadata)).status).toEqual({ phase: "Running" });
+  expect((await runs().get(two.metadata)).status?.snapshot?.mode).toBe("Enforce");
+  expect(index.run(`${shop}/${two.metadata.name}`)?.status?.phase).toBe("Pending");
+});
+
+test("what changed in the index since the plan was made is not written over", async () => {
+  const run = await known("r");
+  const view = runView(run, undefined);
+  const written = await runs().mergePatch(
+    run.metadata,
+    { status: { phase: "Running" } },
+    {},
+    { subresource: "status" },
+  );
+  index.putRun(written);
+  await new RunWrites(context()).statuses(shop, [{ run: view, status: admitted("Enforce") }], signal);
+  expect((await runs().get(run.metadata)).status).toEqual({ phase: "Running" });
+});
+
+test("a run is deleted only while it is the one that was looked at", async () => {
+  const run = await known("r");
+  const view = runView(run, undefined);
+  await runs().delete(run.metadata);
+  const { name, spec } = newRun("r");
+  await runs().create({ metadata: { namespace: shop, name }, spec });
+  await expect(new RunWrites(context()).prune(shop, [view], signal)).rejects.toSatisfy(isConflict);
+  expect((await runs().list(shop)).items).toHaveLength(1);
+});
+
+test("runs are ended for want of their policy only when the API server itself says that it is gone", async () => {
+  const reconciler = new CleanupPolicyReconciler(context());
+  const look = () => reconciler.reconcile(`${shop}/expired`, signal);
+  const live = await client.resource(CLEANUP_POLICIES).create({
+    metadata: { namespace: shop, name: "expired" },
+    spec: POLICY.spec,
+  });
+  const { name, spec } = newRun("r");
+  const policyRef = { name: "expired", uid: live.metadata.uid };
+  const run = await runs().create({ metadata: { namespace: shop, name }, spec: { ...spec, policyRef } });
+  index.putRun(run);
+  // The cache does not have the policy yet.
+  expect(await look()).toEqual({ requeueAfterMs: 1_000 });
+  expect((await runs().get(run.metadata)).status).toBeUndefined();
+  await client.resource(CLEANUP_POLICIES).delete(live.metadata);
+  await look();
+  expect((await runs().get(run.metadata)).status).toMatchObject({ phase: "Rejected", reason: "PolicyGone" });
+});
