@@ -57,7 +57,8 @@ const context = () =>
       record: (_object: Live, { type, reason }: { type: string; reason: string }) => events.push(`${type} ${reason}`),
     },
     namespace: () => ({ metadata: { name: shop, uid: "u", resourceVersion: "1" } }),
-    children: { state: () => "Synced" },
+    secrets: { read: async () => ({ state: "Synced", secrets: new Map() }) },
+    children: { state: () => "Synced", want: () => undefined, get: () => undefined, ensure: async () => false },
     enqueue: () => undefined,
     isLeader: () => true,
   }) as unknown as CleanupContext;
@@ -159,4 +160,18 @@ test("runs are ended for want of their policy only when the API server itself sa
   await client.resource(CLEANUP_POLICIES).delete(live.metadata);
   await look();
   expect((await runs().get(run.metadata)).status).toMatchObject({ phase: "Rejected", reason: "PolicyGone" });
+});
+
+test("the status of a policy goes only onto the version that was looked at", async () => {
+  const resource = client.resource(CLEANUP_POLICIES);
+  const seen = await resource.create({ metadata: { namespace: shop, name: "expired" }, spec: POLICY.spec });
+  index.putPolicy(seen);
+  const scopes = [{ name: "kept" }];
+  await resource.mergePatch(seen.metadata, { status: { scopes } }, {}, { subresource: "status" });
+  const reconciler = new CleanupPolicyReconciler(context());
+  await expect(reconciler.reconcile(`${shop}/expired`, signal)).rejects.toSatisfy(isConflict);
+  expect((await resource.get(seen.metadata)).status).toEqual({ scopes });
+  index.putPolicy(await resource.get(seen.metadata));
+  await reconciler.reconcile(`${shop}/expired`, signal);
+  expect((await resource.get(seen.metadata)).status).toMatchObject({ scopes, openRuns: 0 });
 });
