@@ -23,7 +23,8 @@ const DAY = 86_400_000;
 const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
 
 async function shop(): Promise<CleanupPolicies> {
-  return new CleanupPolicies(cluster, release.instance, await cluster.namespace("shop"));
+  const restricted = { "pod-security.kubernetes.io/enforce": "restricted" };
+  return new CleanupPolicies(cluster, release.instance, await cluster.namespace("shop", restricted));
 }
 
 /** `spec.replicas` of a policy's cleaner; -1 while there is none. */
@@ -31,6 +32,14 @@ async function cleaner({ namespace }: CleanupPolicies, policy: string): Promise<
   const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${cleanerName(release.instance, policy)}`;
   const { status, body } = await cluster.admin.request("GET", path);
   return status === 200 ? (body["spec"].replicas as number) : -1;
+}
+
+/** Names of the service accounts of the Pods of cleaners. */
+async function pods({ namespace }: CleanupPolicies): Promise<string[]> {
+  const found = await cluster.admin.list(
+    `/api/v1/namespaces/${namespace}/pods?labelSelector=davit.dev/component=cleaner`,
+  );
+  return found.map((pod) => pod["spec"].serviceAccountName as string);
 }
 
 /** What a cleaner writes of a run that it has carried out. */
@@ -47,6 +56,7 @@ describe("a pushed run", () => {
     const name = await policies.push("expired", "r1");
     await becomes(() => policies.phase(name), "Pending/Admitted");
     await becomes(() => cleaner(policies, "expired"), 1);
+    await becomes(() => pods(policies), [cleanerName(release.instance, "expired")]);
     const { snapshot } = (await policies.run(name)).status;
     expect(snapshot).toMatchObject({ prefix: "warehouses/a/", mode: "Enforce", batchSize: 50 });
     await policies.patch("expired", { spec: { batchSize: 10, defaultMode: "RecordOnly" } });
@@ -200,7 +210,20 @@ describe("a policy", () => {
     await becomes(() => cleaner(policies, "expired"), 0);
   });
 
-  test("that ends a run which nobody works on when it is cancelled", async () => {
+  test("whose cleaner cannot start says so, until it can", async () => {
+    const policies = await shop();
+    await policies.create("expired", { cleaner: { serviceAccountName: "s3-user" } });
+    await policies.push("expired", "r1");
+    await becomes(() => policies.condition("expired"), "False/RolloutStalled");
+    expect(await policies.condition("expired", "CleanerAvailable")).toBe("False/RolloutStalled");
+    await cluster.admin.create(`/api/v1/namespaces/${policies.namespace}/serviceaccounts`, {
+      metadata: { name: "s3-user" },
+    });
+    await becomes(() => policies.condition("expired"), "True/Reconciled");
+    expect(await pods(policies)).toEqual(["s3-user"]);
+  });
+
+  test("has a run ended when it is cancelled and nobody works on it", async () => {
     const policies = await shop();
     await policies.create("expired", { suspend: true });
     const name = await policies.push("expired", "r1");
