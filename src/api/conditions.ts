@@ -3,7 +3,6 @@ export const REASONS = [
   "Reconciled",
   "Progressing",
   "InvalidSpec",
-  "NotImplemented",
   "HostNotAllowed",
   "HostPathConflict",
   "NamespaceNotEnabled",

@@ -1,5 +1,5 @@
-/** Which check found a problem. `notImplemented`: the field is valid, but what it asks for is not built yet. */
-export type ProblemSource = "manifest" | "schema" | "cel" | "semantic" | "notImplemented";
+/** Which check found a problem. */
+export type ProblemSource = "manifest" | "schema" | "cel" | "semantic";
 
 /** Something wrong with (or doubtful about) a manifest. Never holds a secret's value. */
 export interface Problem {

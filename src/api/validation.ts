@@ -6,7 +6,6 @@ import { crdSchema, type Kind } from "./crd.ts";
 import { type ResolvedWebhookRouteSpec, resolveSpec } from "./defaults.ts";
 import type { WebhookRoute } from "./generated/webhook-route.ts";
 import { API_VERSION } from "./names.ts";
-import { checkImplemented } from "./not-implemented.ts";
 import { hasErrors, type Problem } from "./problem.ts";
 import { checkSchema, isUnknownField } from "./schema-check.ts";
 import { withoutNulls, withSchemaDefaults } from "./schema-defaults.ts";
@@ -39,7 +38,7 @@ export function validateRoute(manifest: unknown, options: ValidateOptions = {}):
   const presets = options.presets ?? knownPresets;
   const preset = presets.get(route.spec.verification.provider ?? "");
   const spec = resolveSpec(route.spec, preset);
-  const problems = [...checkImplemented(object), ...checkSemantics({ route, spec, preset, presets })];
+  const problems = checkSemantics({ route, spec, preset, presets });
   return hasErrors(problems) ? { problems } : { problems, route, spec };
 }
 

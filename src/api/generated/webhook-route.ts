@@ -439,7 +439,7 @@ export interface WebhookRouteDelivery {
    */
   timeout?: string;
   /**
-   * Requests at a time for each destination, over all pods. Default: 16 for serviceRef and handler, 1 for the others.
+   * Requests at a time for each destination, over all pods. Default: 16 for serviceRef, cleanup and handler, 1 for the others.
    */
   concurrency?: number;
   retry?: WebhookRouteRetry;

@@ -66,8 +66,7 @@ export function manifestOf({ metadata, spec }: Live<RouteObject>): WebhookRoute 
 /** Why a spec is refused, all problems at once. */
 export function invalid(problems: readonly Problem[]): Refusal {
   const errors = problems.filter((problem) => hasErrors([problem]));
-  const isGap = errors.every(({ source }) => source === "notImplemented");
-  return { reason: isGap ? "NotImplemented" : "InvalidSpec", message: errors.map(formatProblem).join("; ") };
+  return { reason: "InvalidSpec", message: errors.map(formatProblem).join("; ") };
 }
 
 /** As {@link validateRoute}, once for each spec. */

@@ -84,7 +84,6 @@ export function ready(parts: ReadonlyMap<Part, Finding>): Finding {
 /** Reasons that nothing but a person can end. kstatus calls an object with `Stalled` failed, so what may end by itself is not among them. */
 const STALLING: readonly Finding["reason"][] = [
   "InvalidSpec",
-  "NotImplemented",
   "HostNotAllowed",
   "HostPathConflict",
   "NamespaceNotEnabled",
