@@ -1,6 +1,4 @@
 import { expect, test } from "vitest";
-import { resolveSpec } from "../api/defaults.ts";
-import { presets } from "../verification/presets/index.ts";
 import { entryProblem } from "./entry-check.ts";
 import { entryOf, routeOf, secretsOf } from "./testing.ts";
 import { decodeWorkerConfig, encodeWorkerConfig, workerConfigs } from "./worker-config.ts";
@@ -21,7 +19,6 @@ const route = routeOf({
 });
 const entry = entryOf({
   route,
-  validation: { problems: [], spec: resolveSpec(route.spec, presets.get("queue-push")) },
   secrets: secretsOf({ github: { secret: "s" }, own: { key: "k" } }, { "davit.dev/use": "true" }),
 });
 

@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { sha256Parts } from "../lib/hash.ts";
 import type { DedupeSource } from "../verification/presets/preset.ts";
-import { markKey, partLabel, PROVIDER_ID_HEADER, providerIdHash, providerIdQuery } from "./delivery-id.ts";
+import {
+  markKey,
+  partLabel,
+  CLEANUP_RUN_HEADER,
+  PROVIDER_ID_HEADER,
+  providerIdHash,
+  providerIdQuery,
+} from "./delivery-id.ts";
 import { entryOf, routeOf, secretsOf } from "./testing.ts";
 
 const entry = entryOf({ route: routeOf({}), secrets: secretsOf({ github: { secret: "s" } }) });
@@ -42,7 +49,7 @@ describe("an id at a provider", () => {
       { from: "header", name: "X-A", signed: true },
       { from: "form", name: "B", signed: true },
     ];
-    expect(query(sources, "1")).toMatchObject({ marks: [], headers: [PROVIDER_ID_HEADER, "x-a"] });
+    expect(query(sources, "1")).toMatchObject({ marks: [], headers: [PROVIDER_ID_HEADER, CLEANUP_RUN_HEADER, "x-a"] });
   });
 
   test("of a rejected delivery is known by 16 hex digits of its hash", () => {

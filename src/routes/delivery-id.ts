@@ -55,6 +55,7 @@ export function providerIdQuery({ route, dedupe }: Pick<RouteEntry, "route" | "d
     id,
     marks: required.length > 1 ? [] : alone.map((source) => markKey([route, partLabel(source), id])),
     windows: [...new Set([windowMs, ...earlierWindows.map((earlier) => earlier.windowMs)])],
-    headers: [PROVIDER_ID_HEADER, ...headers],
+    // Who sends a push knows the run's id as well as the delivery's.
+    headers: [PROVIDER_ID_HEADER, CLEANUP_RUN_HEADER, ...headers],
   };
 }

@@ -4,6 +4,7 @@ import { CLEANUP_POLICIES, CLEANUP_RUNS } from "../../src/api/cleanup-resources.
 import type { Inbox } from "../../src/custody/port.ts";
 import { NAMESPACES } from "../../src/kube/core-types.ts";
 import { unique } from "../../src/kube/conformance/fixtures.ts";
+import { providerIdQuery } from "../../src/routes/delivery-id.ts";
 import type { RetryPolicy, RouteEntry } from "../../src/routes/entry.ts";
 import { CleanupPush, type CleanupPushOptions, cleanupRoute, POLICY, RUN } from "../support/cleanup-push.ts";
 import { waitFor } from "../support/dev-process.ts";
@@ -258,6 +259,9 @@ describe("what a caller is told of a run", () => {
       body: { runId, phase: "Pending", reason: "Queued", eventId: idOf(pushed), receivedAt: expect.any(String) },
     });
     expect(queued.body).not.toHaveProperty("name");
+    // As davit trace looks for it.
+    const traced = await way.ledger.findByProviderId(providerIdQuery(way.route, runId));
+    expect(traced.map(({ eventId }) => eventId)).toEqual([idOf(pushed)]);
     await way.startWorker();
     await waitFor("the run", async () => (await way.ask(runId, { path })).body["name"] !== undefined);
     const [run] = await way.madeRuns();
