@@ -29,6 +29,7 @@ let index: CleanupIndex;
 let events: string[];
 let metrics: ReturnType<typeof createMetrics>;
 let spaces = 0;
+let monotonic = 0;
 let shop: string;
 
 beforeAll(async () => {
@@ -50,7 +51,7 @@ const context = () =>
     client,
     index,
     metrics,
-    clock: { now: () => NOON, monotonic: () => 0 },
+    clock: { now: () => NOON, monotonic: () => monotonic },
     config: configSchema.parse({ redis: { urlFile: "/unused" } }),
     logger: createLogger("test", { level: "silent" }),
     events: {
@@ -174,4 +175,26 @@ test("the status of a policy goes only onto the version that was looked at", asy
   index.putPolicy(await resource.get(seen.metadata));
   await reconciler.reconcile(`${shop}/expired`, signal);
   expect((await resource.get(seen.metadata)).status).toMatchObject({ scopes, openRuns: 0 });
+});
+
+test("the status of a policy with very many scopes is written every ten seconds at most", async () => {
+  const resource = client.resource(CLEANUP_POLICIES);
+  const made = await resource.create({ metadata: { namespace: shop, name: "expired" }, spec: POLICY.spec });
+  const scopes = Array.from({ length: 2_000 }, (_, n) => ({ name: `s${n}` }));
+  index.putPolicy(await resource.mergePatch(made.metadata, { status: { scopes } }, {}, { subresource: "status" }));
+  const reconciler = new CleanupPolicyReconciler(context());
+  const look = async () => {
+    await reconciler.reconcile(`${shop}/expired`, signal);
+    return (await resource.get(made.metadata)).status?.lastRun?.phase;
+  };
+  expect(await look()).toBeUndefined();
+  const policyRef = { name: "expired", uid: made.metadata.uid };
+  const { name, spec } = newRun("r");
+  index.putRun(
+    await runs().create({ metadata: { namespace: shop, name }, spec: { ...spec, requestedMode: "DryRun", policyRef } }),
+  );
+  monotonic += 9_999;
+  expect(await look()).toBeUndefined();
+  monotonic += 1;
+  expect(await look()).toBe("Rejected");
 });

@@ -5,6 +5,7 @@ import { TokenBucket } from "../../lib/token-bucket.ts";
 import type { ReconcileResult } from "../../runtime/reconcile.ts";
 import { mergePatchOf } from "../webhook-route/children/merge-patch.ts";
 import type { Refusal } from "../webhook-route/exposure/host-policy.ts";
+import { LastWorked } from "../webhook-route/watching/last-worked.ts";
 import { notEnabled } from "../webhook-route/route/refusals.ts";
 import { policySecretNames, unresolvedSecrets } from "./cleaner/cleaner-secrets.ts";
 import { Cleaners } from "./cleaner/cleaners.ts";
@@ -25,6 +26,9 @@ const CACHE_LAG_MS = 1_000;
 const NOT_ENABLED_MS = 60_000;
 /** Statuses of policies, all together: numbers share this budget. */
 const STATUS_WRITES = { burst: 20, perMs: 10 / 1_000 } as const;
+/** A status is written whole, and grows with its scopes: each makes the time between two writes longer by so much, up to ten seconds, ms. */
+const STATUS_MS_A_SCOPE = 5;
+const MAX_STATUS_INTERVAL_MS = 10_000;
 /** What is due at once comes after this long, ms: others are served in between. */
 const AGAIN_MS = 20;
 
@@ -51,6 +55,7 @@ export class CleanupPolicyReconciler {
   readonly #runs: RunWrites;
   readonly #cleaners: Cleaners;
   readonly #budget: TokenBucket;
+  readonly #written = new LastWorked(MAX_STATUS_INTERVAL_MS);
 
   constructor(context: CleanupContext) {
     this.#context = context;
@@ -164,12 +169,12 @@ export class CleanupPolicyReconciler {
    * @returns ms until it may be written, when it was not
    */
   async #writeStatus(
-    { object, signal }: Subject,
+    { key, object, signal }: Subject,
     next: CleanupPolicyStatus,
     told: readonly PlannedEvent[],
   ): Promise<number | undefined> {
     const { client, index, events, clock } = this.#context;
-    const waitMs = Math.ceil(this.#budget.take(clock.monotonic()));
+    const waitMs = this.#statusWaitMs(key, next, clock.monotonic());
     if (waitMs > 0) return waitMs;
     const { metadata, status = {} } = object;
     const { uid, resourceVersion } = metadata;
@@ -181,9 +186,16 @@ export class CleanupPolicyReconciler {
       { uid, resourceVersion },
       { subresource: "status", signal },
     );
+    this.#written.note(key, clock.monotonic());
     index.putWrittenPolicy(slim(written));
     for (const { type, reason, note } of told) events.record(object, { type, reason, action: "Reconcile", note });
     return undefined;
+  }
+
+  #statusWaitMs(key: string, { scopes = [] }: CleanupPolicyStatus, now: number): number {
+    const intervalMs = Math.min(MAX_STATUS_INTERVAL_MS, scopes.length * STATUS_MS_A_SCOPE);
+    const waitMs = this.#written.waitMs(key, now) - MAX_STATUS_INTERVAL_MS + intervalMs;
+    return waitMs > 0 ? waitMs : Math.ceil(this.#budget.take(now));
   }
 
   #at(time: number | undefined): ReconcileResult {

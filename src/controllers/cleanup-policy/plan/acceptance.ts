@@ -1,78 +1,67 @@
-import { Cron } from "croner";
-import { CLEANUP_MODES } from "../../../api/cleanup-run.ts";
+import { type CleanupPolicyValidation, validateCleanupPolicy } from "../../../api/cleanup-policy-validation.ts";
+import type { ResolvedCleanupPolicySpec } from "../../../api/cleanup-policy-defaults.ts";
+import { modeOf, policyDigest, snapshotOf } from "../../../api/cleanup-snapshot.ts";
+import { parseSchedule } from "../../../api/cron.ts";
+import { API_VERSION } from "../../../api/names.ts";
+import { formatProblem } from "../../../api/problem.ts";
 import { parseDuration } from "../../../lib/duration.ts";
-import { shortHash } from "../../../lib/hash.ts";
 import type { Refusal } from "../../webhook-route/exposure/host-policy.ts";
+import { invalid } from "../../webhook-route/route/assessment.ts";
 import type { AcceptedPolicy } from "./accepted-policy.ts";
 import type { PolicyView } from "./views.ts";
 
 /** What the spec of a policy comes to, or why it is refused. */
 export type Acceptance = AcceptedPolicy | { readonly refusal: Refusal };
 
-/** Checks a policy and resolves its defaults. */
+/** By spec, which never changes: a policy is looked at far more often than it is edited. */
+const known = new WeakMap<object, Acceptance>();
+
+/** Checks a policy and resolves its defaults; once for each spec, as long as it is the same object. */
 export function acceptedPolicy(policy: PolicyView): Acceptance {
-  const { spec, generation } = policy;
-  const { exclusions = {}, safety = {}, history = {} } = spec;
-  const s3 = {
-    region: spec.s3.region ?? "us-east-1",
-    bucket: spec.s3.bucket,
-    forcePathStyle: spec.s3.forcePathStyle ?? spec.s3.endpoint !== undefined,
-    checksum: spec.s3.checksum ?? "Auto",
-    ...(spec.s3.endpoint !== undefined && { endpoint: spec.s3.endpoint }),
-  } as const;
-  const core = {
-    s3,
-    exclusions: {
-      tags: [],
-      objectLock: true,
-      legalHold: true,
-      manifests: [],
-      protectedPrefixes: [],
-      maxAge: "60s",
-      ...exclusions,
-    },
-    safety: { maxDeletesPerRun: safety.maxDeletesPerRun ?? 100_000, maxDeletePercent: safety.maxDeletePercent ?? 50 },
-  };
-  const digest = shortHash(JSON.stringify([core, spec.prefixTemplate]));
-  const maxAttempts = spec.maxAttempts ?? 10;
-  const cron = spec.schedule === undefined ? undefined : new Cron(spec.schedule, { timezone: spec.timeZone ?? "UTC" });
+  const before = known.get(policy.spec);
+  if (before !== undefined) return before;
+  const acceptance = accept(policy);
+  known.set(policy.spec, acceptance);
+  return acceptance;
+}
+
+function accept(policy: PolicyView): Acceptance {
+  const { spec, problems } = validationOf(policy);
+  if (spec === undefined) return { refusal: invalid(problems) };
+  const { history, safety, maxAttempts } = spec;
+  const { generation } = policy;
+  const snapshot: AcceptedPolicy["snapshot"] = (scope, mode) => snapshotOf(spec, { scope, mode, generation });
   return {
-    digest,
+    digest: policyDigest(spec),
     maxAttempts,
-    s3,
-    minAgeMs: parseDuration(safety.minAge ?? "24h"),
-    requireDryRun: safety.requireDryRun ?? true,
+    s3: snapshot("", "RecordOnly").s3,
+    minAgeMs: parseDuration(safety.minAge),
+    requireDryRun: safety.requireDryRun,
     history: {
-      successful: history.successfulRunsLimit ?? 20,
-      failed: history.failedRunsLimit ?? 50,
-      minAgeMs: parseDuration(history.minAge ?? "336h"),
+      successful: history.successfulRunsLimit,
+      failed: history.failedRunsLimit,
+      minAgeMs: parseDuration(history.minAge),
     },
-    modeOf: (scope, requested) => {
-      const own = spec.scopes?.find(({ name }) => name === scope)?.mode ?? spec.defaultMode ?? "RecordOnly";
-      const least = Math.min(CLEANUP_MODES.indexOf(own), CLEANUP_MODES.indexOf(requested ?? own));
-      return CLEANUP_MODES[least] ?? "RecordOnly";
-    },
-    snapshot: (scope, mode) => ({
-      ...core,
-      generation,
-      digest,
-      prefix: spec.prefixTemplate.replace("{scope}", scope),
-      mode,
-      batchSize: spec.batchSize ?? 200,
-      maxAttempts,
-      runDeadline: spec.runDeadline ?? "24h",
-    }),
-    ...(cron !== undefined && {
-      schedule: {
-        ticks: {
-          next: (after: number) => cron.nextRun(new Date(after))?.getTime(),
-          latest: (at: number) => cron.previousRuns(1, new Date(at + 1_000))[0]?.getTime(),
-          count: (from: number, to: number) =>
-            cron.nextRuns(10_000, new Date(from)).filter((t) => t.getTime() <= to).length,
-        },
-        expireAfterMs: parseDuration(spec.expireAfter ?? "876000h"),
-        startingDeadlineMs: (spec.startingDeadlineSeconds ?? 3_600) * 1_000,
-      },
-    }),
+    warnings: problems.map(formatProblem),
+    modeOf: (scope, requested) => modeOf(spec, scope, requested),
+    snapshot,
+    schedule: scheduleOf(spec, policy.createdAt),
+  };
+}
+
+/** As the manifest would be written: the status is not the user's. */
+function validationOf({ namespace, name, spec }: PolicyView): CleanupPolicyValidation {
+  return validateCleanupPolicy({ apiVersion: API_VERSION, kind: "CleanupPolicy", metadata: { namespace, name }, spec });
+}
+
+function scheduleOf(spec: ResolvedCleanupPolicySpec, createdAt: number): AcceptedPolicy["schedule"] {
+  const { schedule, timeZone = "UTC", startingDeadlineSeconds = 0, expireAfter } = spec;
+  if (schedule === undefined || expireAfter === undefined) return undefined;
+  const parsed = parseSchedule(schedule, timeZone, createdAt);
+  if (!parsed.ok) return undefined;
+  return {
+    ticks: parsed.schedule,
+    expireAfterMs: parseDuration(expireAfter),
+    startingDeadlineMs: startingDeadlineSeconds * 1_000,
   };
 }

@@ -12,6 +12,8 @@ export interface AcceptedPolicy {
   readonly minAgeMs: number;
   readonly requireDryRun: boolean;
   readonly history: HistoryLimits;
+  /** What is to be considered, as sentences. */
+  readonly warnings?: readonly string[];
   /** What a run of a scope may do: never more than the scope's mode, whatever it asks for. */
   readonly modeOf: (scope: string, requested: CleanupMode | undefined) => CleanupMode;
   /** What is written into a run at its admission. */

@@ -50,9 +50,9 @@ export function policyConditions(input: PolicyStatusInput): CleanupPolicyConditi
   ];
 }
 
-function accepted({ refusal }: PolicyStatusInput): Finding {
+function accepted({ refusal, accepted: spec }: PolicyStatusInput): Finding {
   if (refusal !== undefined) return { status: "False", ...refusal };
-  return fine("the policy is valid");
+  return fine(["the policy is valid", ...(spec?.warnings ?? [])].join("; "));
 }
 
 function secretsResolved({ refusal, unresolved }: PolicyStatusInput): Finding {

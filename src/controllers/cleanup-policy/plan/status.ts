@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { CleanupPolicyStatus } from "../../../api/generated/cleanup-policy.ts";
-import type { CleanupSnapshot } from "../../../api/generated/cleanup-run.ts";
 import { isFinished } from "../../../api/cleanup-run.ts";
 import type { Refusal } from "../../webhook-route/exposure/host-policy.ts";
+import type { AcceptedPolicy } from "./accepted-policy.ts";
 import { policyConditions } from "./conditions.ts";
 import type { Producers } from "./producers.ts";
 import type { Scopes } from "./scopes.ts";
@@ -20,10 +20,8 @@ export interface PolicyStatusInput {
   readonly unresolved: readonly Refusal[];
   /** What keeps its cleaner from running. */
   readonly cleanerProblem?: Refusal | undefined;
-  /** Of the spec, when it is accepted. */
-  readonly accepted?:
-    | { readonly digest: string; readonly maxAttempts: number; readonly s3: CleanupSnapshot["s3"] }
-    | undefined;
+  /** What the spec comes to, when it is accepted. */
+  readonly accepted?: Pick<AcceptedPolicy, "digest" | "maxAttempts" | "s3" | "warnings"> | undefined;
   readonly schedule: CleanupPolicyStatus["schedule"];
   readonly producers: Producers;
   readonly scopes: Scopes;

@@ -1,5 +1,5 @@
-import { Cron } from "croner";
 import { CLEANUP_MODES, cleanupRunName } from "../../../api/cleanup-run.ts";
+import { parseSchedule } from "../../../api/cron.ts";
 import type { CleanupPolicyStatus } from "../../../api/generated/cleanup-policy.ts";
 import type { CleanupRunSpec, CleanupRunStatus, CleanupSnapshot } from "../../../api/generated/cleanup-run.ts";
 import type { AcceptedPolicy } from "./accepted-policy.ts";
@@ -16,16 +16,9 @@ export const S3 = { region: "us-east-1", bucket: "lake", forcePathStyle: false, 
 
 /** Times of five fields of cron. */
 export function ticksOf(expression: string, timeZone = "UTC"): Ticks {
-  const cron = new Cron(expression, { timezone: timeZone });
-  return {
-    next: (after) => cron.nextRun(new Date(after))?.getTime(),
-    latest: (at) => cron.previousRuns(1, new Date(at + 1_000))[0]?.getTime(),
-    count: (from, to) => {
-      let count = 0;
-      for (let at = cron.nextRun(new Date(from)); at !== null && at.getTime() <= to; at = cron.nextRun(at)) count += 1;
-      return count;
-    },
-  };
+  const parsed = parseSchedule(expression, timeZone, NOON);
+  if (!parsed.ok) throw new Error(parsed.message);
+  return parsed.schedule;
 }
 
 export function acceptedPolicyOf(fields: Partial<AcceptedPolicy> = {}): AcceptedPolicy {
