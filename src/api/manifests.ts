@@ -1,9 +1,13 @@
 import { LineCounter, parseAllDocuments } from "yaml";
 import { fieldOf, isRecord } from "../lib/record.ts";
+import type { ResolvedCleanupPolicySpec } from "./cleanup-policy-defaults.ts";
+import { validateCleanupPolicy, validateCleanupRun } from "./cleanup-policy-validation.ts";
 import { CRD_FILES } from "./crd.ts";
 import type { ResolvedWebhookRouteSpec } from "./defaults.ts";
 import type { ResolvedWebhookDestinationSpec } from "./destination-defaults.ts";
 import { validateDestination } from "./destination-validation.ts";
+import type { CleanupPolicy } from "./generated/cleanup-policy.ts";
+import type { CleanupRun } from "./generated/cleanup-run.ts";
 import type { WebhookDestination } from "./generated/webhook-destination.ts";
 import type { WebhookRoute } from "./generated/webhook-route.ts";
 import { formatProblem, type Problem } from "./problem.ts";
@@ -35,6 +39,15 @@ export interface DestinationManifest extends ObjectRef {
   readonly spec: ResolvedWebhookDestinationSpec;
 }
 
+export interface PolicyManifest extends ObjectRef {
+  readonly policy: CleanupPolicy;
+  readonly spec: ResolvedCleanupPolicySpec;
+}
+
+export interface RunManifest extends ObjectRef {
+  readonly run: CleanupRun;
+}
+
 export interface ManifestProblem extends ObjectRef {
   readonly problem: Problem;
 }
@@ -44,6 +57,10 @@ export interface Manifests {
   readonly routes: readonly RouteManifest[];
   /** WebhookDestinations that nothing refuses. */
   readonly destinations: readonly DestinationManifest[];
+  /** CleanupPolicies that nothing refuses. */
+  readonly policies: readonly PolicyManifest[];
+  /** CleanupRuns that nothing refuses. */
+  readonly runs: readonly RunManifest[];
   /** By namespace, then name. */
   readonly secrets: ReadonlyMap<string, ReadonlyMap<string, SecretObject>>;
   readonly problems: readonly ManifestProblem[];
@@ -61,8 +78,8 @@ interface Document extends ObjectRef {
 }
 
 /**
- * Reads WebhookRoutes, WebhookDestinations and Secrets out of manifests and checks them. Objects of other API groups are passed over, so that a directory may hold
- * a whole application; an unknown kind of ours is a problem.
+ * Reads objects of our kinds, and Secrets, out of manifests and checks them. Objects of other API groups are passed over, so that a directory may hold a whole
+ * application; an unknown kind of ours is a problem.
  */
 export function parseManifests(sources: readonly ManifestSource[], options: ParseOptions = {}): Manifests {
   const namespace = options.namespace ?? "default";
@@ -70,7 +87,7 @@ export function parseManifests(sources: readonly ManifestSource[], options: Pars
   const previous = new Map(
     readDocuments(options.previous ?? [], namespace).documents.map((document) => [idOf(document), document.object]),
   );
-  const found: Found = { routes: [], destinations: [], secrets: new Map() };
+  const found: Found = { routes: [], destinations: [], policies: [], runs: [], secrets: new Map() };
   const seen = new Map<string, string>();
   for (const document of documents) {
     const first = seen.get(idOf(document));
@@ -85,30 +102,54 @@ export function parseManifests(sources: readonly ManifestSource[], options: Pars
 interface Found {
   readonly routes: RouteManifest[];
   readonly destinations: DestinationManifest[];
+  readonly policies: PolicyManifest[];
+  readonly runs: RunManifest[];
   readonly secrets: Map<string, Map<string, SecretObject>>;
 }
 
-/** Checks an object and keeps it where its kind belongs, unless something refuses it. */
-function take(
-  document: Document,
-  found: Found,
-  { namespace, previous }: { readonly namespace: string; readonly previous: unknown },
-): readonly Problem[] {
-  const ref = refOf(document);
-  if (document.kind === "Secret") {
-    const { secret, problems } = readSecret(document.object, namespace);
-    if (secret !== undefined) put(found.secrets, secret);
-    return problems;
-  }
-  if (document.kind === "WebhookDestination") {
-    const { destination, spec, problems } = validateDestination(document.object, { previous });
-    if (destination !== undefined && spec !== undefined) found.destinations.push({ ...ref, destination, spec });
-    return problems;
-  }
-  const { route, spec, problems } = validateRoute(document.object, { previous });
-  if (route !== undefined && spec !== undefined) found.routes.push({ ...ref, route, spec });
-  return problems;
+interface TakeOptions {
+  readonly namespace: string;
+  readonly previous: unknown;
 }
+
+/** Checks an object and keeps it where its kind belongs, unless something refuses it. */
+function take(document: Document, found: Found, options: TakeOptions): readonly Problem[] {
+  const taker = Object.hasOwn(TAKERS, document.kind)
+    ? TAKERS[document.kind as keyof typeof TAKERS]
+    : TAKERS.WebhookRoute;
+  return taker(document, found, options);
+}
+
+type Taker = (document: Document, found: Found, options: TakeOptions) => readonly Problem[];
+
+/** An unknown kind of ours is taken for a route, which says what was expected. */
+const TAKERS = {
+  Secret: ({ object }, { secrets }, { namespace }) => {
+    const { secret, problems } = readSecret(object, namespace);
+    if (secret !== undefined) put(secrets, secret);
+    return problems;
+  },
+  WebhookRoute: (document, { routes }, { previous }) => {
+    const { route, spec, problems } = validateRoute(document.object, { previous });
+    if (route !== undefined && spec !== undefined) routes.push({ ...refOf(document), route, spec });
+    return problems;
+  },
+  WebhookDestination: (document, { destinations }, { previous }) => {
+    const { destination, spec, problems } = validateDestination(document.object, { previous });
+    if (destination !== undefined && spec !== undefined) destinations.push({ ...refOf(document), destination, spec });
+    return problems;
+  },
+  CleanupPolicy: (document, { policies }, { previous }) => {
+    const { policy, spec, problems } = validateCleanupPolicy(document.object, { previous });
+    if (policy !== undefined && spec !== undefined) policies.push({ ...refOf(document), policy, spec });
+    return problems;
+  },
+  CleanupRun: (document, { runs }, { previous }) => {
+    const { run, problems } = validateCleanupRun(document.object, { previous });
+    if (run !== undefined) runs.push({ ...refOf(document), run });
+    return problems;
+  },
+} as const satisfies Readonly<Record<string, Taker>>;
 
 /** One line: `file: kind ns/name: field: message (remedy)`. */
 export function formatManifestProblem({ file, kind, namespace, name, problem }: ManifestProblem): string {

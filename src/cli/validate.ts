@@ -4,6 +4,7 @@ import {
   formatManifestProblem,
   type ManifestProblem,
   type Manifests,
+  type PolicyManifest,
   type RouteManifest,
 } from "../api/manifests.ts";
 import { observeKeys } from "../routes/observed-keys.ts";
@@ -14,7 +15,7 @@ import { placeConflicts } from "./place-conflicts.ts";
 
 const usage = `davit validate -f FILE|DIR [-f …] [--previous FILE|DIR] [--effective]
 
-Checks WebhookRoutes, WebhookDestinations and Secrets without a cluster, with the schema and the rules the API server uses and the checks of the controller.
+Checks WebhookRoutes, WebhookDestinations, CleanupPolicies, CleanupRuns and Secrets without a cluster, with the schema and the rules the API server uses and the checks of the controller.
 Other kinds are passed over. Problems go to stderr, one a line; a warning refuses nothing.
 
   -f, --file FILE|DIR  manifests: YAML with any number of documents, or JSON; of a directory the files in it; repeat it
@@ -43,18 +44,21 @@ export const command: Command = {
       ...referenceWarnings(manifests),
     ];
     for (const problem of problems) io.stderr.write(`${formatManifestProblem(problem)}\n`);
-    if (values.effective) {
-      for (const route of manifests.routes) io.stdout.write(effectiveYaml(route));
-      for (const destination of manifests.destinations) io.stdout.write(effectiveDestination(destination));
-    }
+    if (values.effective) for (const text of effective(manifests)) io.stdout.write(text);
     const refused = problems.filter(({ problem }) => problem.severity === "error").length;
     if (refused === 0 && !values.effective) io.stdout.write(`${summary(manifests)} valid\n`);
     return refused === 0 ? 0 : 1;
   },
 };
 
-function summary({ routes, destinations }: Manifests): string {
-  return `${routes.length} route(s)${destinations.length === 0 ? "" : ` and ${destinations.length} destination(s)`}`;
+function effective({ routes, destinations, policies }: Manifests): string[] {
+  return [...routes.map(effectiveYaml), ...destinations.map(effectiveDestination), ...policies.map(effectivePolicy)];
+}
+
+function summary({ routes, destinations, policies, runs }: Manifests): string {
+  const others = { destination: destinations, policy: policies, run: runs };
+  const named = Object.entries(others).filter(([, { length }]) => length > 0);
+  return [`${routes.length} route(s)`, ...named.map(([name, { length }]) => `${length} ${name}(s)`)].join(" and ");
 }
 
 /** Secrets among the manifests that lack the key a route takes from them. One that is not among them may be in the cluster. */
@@ -71,21 +75,35 @@ function keyWarnings({ routes, secrets }: Manifests): ManifestProblem[] {
   });
 }
 
-/** WebhookDestinations that a route names and no manifest has. They may be in the cluster; else the route's events are answered 503. */
-function referenceWarnings({ routes, destinations }: Manifests): ManifestProblem[] {
-  const known = new Set(destinations.map(({ namespace, name }) => `${namespace}/${name}`));
-  return routes.flatMap(({ file, kind, namespace, name, spec }) =>
-    spec.destinations.flatMap(({ destinationRef }, index) => {
-      if (destinationRef === undefined || known.has(`${namespace}/${destinationRef.name}`)) return [];
-      const problem = {
-        path: `spec.destinations[${index}].destinationRef`,
-        message: `no manifest here has a WebhookDestination ${destinationRef.name} in namespace ${namespace}: without it the route's events are answered 503`,
-        source: "semantic",
-        severity: "warning",
-      } as const;
-      return [{ file, kind, namespace, name, problem }];
-    }),
+/** What a route names and no manifest has. It may be in the cluster. */
+function referenceWarnings({ routes, destinations, policies }: Manifests): ManifestProblem[] {
+  const known = { WebhookDestination: namesOf(destinations), CleanupPolicy: namesOf(policies) };
+  return routes.flatMap(({ spec, file, kind: routeKind, namespace, name }) =>
+    spec.destinations.flatMap(({ destinationRef, cleanup }, index) =>
+      [
+        { kind: "WebhookDestination" as const, field: "destinationRef", named: destinationRef?.name },
+        { kind: "CleanupPolicy" as const, field: "cleanup.policyRef", named: cleanup?.policyRef.name },
+      ].flatMap(({ kind, field, named }) => {
+        if (named === undefined || known[kind].has(`${namespace}/${named}`)) return [];
+        const problem = {
+          path: `spec.destinations[${index}].${field}`,
+          message: `no manifest here has a ${kind} ${named} in namespace ${namespace}: ${WITHOUT[kind]}`,
+          source: "semantic",
+          severity: "warning",
+        } as const;
+        return [{ file, kind: routeKind, namespace, name, problem }];
+      }),
+    ),
   );
+}
+
+const WITHOUT = {
+  WebhookDestination: "without it the route's events are answered 503",
+  CleanupPolicy: "without it no run is made, and the route's events are tried again",
+} as const;
+
+function namesOf(manifests: readonly { readonly namespace: string; readonly name: string }[]): ReadonlySet<string> {
+  return new Set(manifests.map(({ namespace, name }) => `${namespace}/${name}`));
 }
 
 function effectiveYaml({ namespace, name, spec }: RouteManifest): string {
@@ -100,4 +118,8 @@ function effectiveYaml({ namespace, name, spec }: RouteManifest): string {
 function effectiveDestination({ namespace, name, spec }: DestinationManifest): string {
   const title = `# ${namespace}/${name} with every default filled in; the delivery of an event's route fills what is absent`;
   return `---\n${title}\n${stringify({ spec }, { aliasDuplicateObjects: false })}`;
+}
+
+function effectivePolicy({ namespace, name, spec }: PolicyManifest): string {
+  return `---\n# ${namespace}/${name} with every default filled in\n${stringify({ spec }, { aliasDuplicateObjects: false })}`;
 }
