@@ -31,6 +31,7 @@ describe("the headers kept with an event", () => {
       "x-hop": "h",
       "davit-signature": "of the sender's own making",
       "davit-provider-id": "likewise",
+      "davit-cleanup-run": "likewise",
       "x-ok": "o",
     };
     expect(keep(["*"], headers)).toEqual({ "x-ok": "o" });
