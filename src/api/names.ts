@@ -77,7 +77,7 @@ export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 export const MANAGED_BY = "davit";
 /** The release's instance, on every object that Davit makes. */
 export const INSTANCE_LABEL = "davit.dev/instance";
-/** What an object is for: `entry`, `destination`, `worker`, `worker-config`, `ingress`, `ring`, `serving`. */
+/** What an object is for: `entry`, `destination`, `worker`, `worker-config`, `cleaner`, `ingress`, `ring`, `serving`. */
 export const COMPONENT_LABEL = "davit.dev/component";
 /** 16 hex digits that select the Pods of one worker Deployment. */
 export const WORKER_LABEL = "davit.dev/worker";
@@ -145,6 +145,11 @@ export type WorkerScope = { readonly namespace: string } | { readonly namespace:
 export function workerName(instance: string, scope: WorkerScope, inReleaseNamespace = false): string {
   if ("route" in scope) return `davit-${instance}-r-${shortHash(scope.namespace, scope.route)}`;
   return inReleaseNamespace ? `davit-${instance}-ns-${shortHash(scope.namespace)}` : `davit-${instance}-shared`;
+}
+
+/** Name of the cleaner of a CleanupPolicy: of its Deployment, ServiceAccount, Role and RoleBinding. */
+export function cleanerName(instance: string, policy: string): string {
+  return `davit-${instance}-c-${shortHash(policy)}`;
 }
 
 /** Value of {@link WORKER_LABEL}: selects the Pods of one worker Deployment, and never changes. */

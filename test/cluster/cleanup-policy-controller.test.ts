@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CleanupRunStatus } from "../../src/api/generated/cleanup-run.ts";
-import { cleanerName } from "../../src/controllers/cleanup-policy/cleaner/cleaner-place.ts";
+import { cleanerName } from "../../src/api/names.ts";
 import { CleanupPolicies } from "../support/cleanup-policies.ts";
 import { sharedCluster } from "../support/cluster.ts";
 import { becomes, settled } from "../support/operator/polling.ts";

@@ -1,4 +1,11 @@
-import { API_VERSION, COMPONENT_LABEL, INSTANCE_LABEL, MANAGED_BY, MANAGED_BY_LABEL } from "../../../api/names.ts";
+import {
+  API_VERSION,
+  cleanerName,
+  COMPONENT_LABEL,
+  INSTANCE_LABEL,
+  MANAGED_BY,
+  MANAGED_BY_LABEL,
+} from "../../../api/names.ts";
 import type { OwnerReference } from "../../../kube/objects.ts";
 import { shortHash } from "../../../lib/hash.ts";
 import { type DesiredObject, desiredObject } from "../../webhook-route/children/desired-object.ts";
@@ -9,11 +16,6 @@ export const CLEANER = "cleaner";
 export const CLEANER_LABEL = "davit.dev/cleaner";
 /** `namespace/name` of the CleanupPolicy that an object was made for; too long for a label. */
 export const POLICY_ANNOTATION = "davit.dev/cleanup-policy";
-
-/** Name of a policy's cleaner: of its Deployment, ServiceAccount, Role and RoleBinding. */
-export function cleanerName(instance: string, policy: string): string {
-  return `davit-${instance}-c-${shortHash(policy)}`;
-}
 
 /** Where the objects of a policy's cleaner lie, and what they have in common. */
 export interface CleanerPlace {

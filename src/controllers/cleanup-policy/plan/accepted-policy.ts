@@ -1,7 +1,7 @@
 import type { CleanupMode } from "../../../api/cleanup-run.ts";
+import type { Schedule } from "../../../api/cron.ts";
 import type { CleanupSnapshot } from "../../../api/generated/cleanup-run.ts";
 import type { HistoryLimits } from "./pruning.ts";
-import type { Ticks } from "./schedule.ts";
 
 /** What the spec of a policy that is accepted comes to. Durations in ms. */
 export interface AcceptedPolicy {
@@ -21,7 +21,7 @@ export interface AcceptedPolicy {
   /** Absent: runs start by pushes, or by hand. */
   readonly schedule?:
     | {
-        readonly ticks: Ticks;
+        readonly ticks: Schedule;
         readonly expireAfterMs: number;
         readonly startingDeadlineMs: number;
       }

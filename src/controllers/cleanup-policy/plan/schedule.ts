@@ -1,4 +1,5 @@
 import { cleanupRunName } from "../../../api/cleanup-run.ts";
+import type { Schedule } from "../../../api/cron.ts";
 import type { CleanupPolicyStatus } from "../../../api/generated/cleanup-policy.ts";
 import type { CleanupRunSpec } from "../../../api/generated/cleanup-run.ts";
 import { shortHash } from "../../../lib/hash.ts";
@@ -11,18 +12,8 @@ const EDITED_DEADLINE_MS = 60_000;
 /** As in the CRD. */
 const MAX_RUN_ID = 128;
 
-/** Times of a schedule, all Unix ms. */
-export interface Ticks {
-  /** The first one after a time; `undefined`: there is none in sight. */
-  next(after: number): number | undefined;
-  /** The last one that is not after a time. */
-  latest(at: number): number | undefined;
-  /** How many there are after `from`, up to and with `to`. */
-  count(from: number, to: number): number;
-}
-
 export interface TickInput {
-  readonly ticks: Ticks;
+  readonly ticks: Schedule;
   /** `status.schedule` as it was written last. */
   readonly before: CleanupPolicyStatus["schedule"];
   readonly suspended: boolean;
@@ -61,7 +52,7 @@ export function planTicks(input: TickInput): TickPlan {
 }
 
 /** Unix ms up to which a schedule is settled; `undefined`: it begins now. */
-function goingOnFrom({ lastAt, nextAt }: TickPlan["after"], ticks: Ticks): number | undefined {
+function goingOnFrom({ lastAt, nextAt }: TickPlan["after"], ticks: Schedule): number | undefined {
   const last = instant(lastAt);
   return last !== undefined && instant(nextAt) === ticks.next(last) ? last : undefined;
 }

@@ -1,10 +1,9 @@
 import { CLEANUP_MODES, cleanupRunName } from "../../../api/cleanup-run.ts";
-import { parseSchedule } from "../../../api/cron.ts";
+import { parseSchedule, type Schedule } from "../../../api/cron.ts";
 import type { CleanupPolicyStatus } from "../../../api/generated/cleanup-policy.ts";
 import type { CleanupRunSpec, CleanupRunStatus, CleanupSnapshot } from "../../../api/generated/cleanup-run.ts";
 import type { AcceptedPolicy } from "./accepted-policy.ts";
 import { planPolicy, type PolicyPlan, type PolicyPlanInput } from "./plan-policy.ts";
-import type { Ticks } from "./schedule.ts";
 import { type PolicyView, rfc3339, type RunView, type StatusWrite } from "./views.ts";
 
 export const HOUR = 3_600_000;
@@ -15,7 +14,7 @@ export const NOON = Date.parse("2030-01-01T12:00:00Z");
 export const S3 = { region: "us-east-1", bucket: "lake", forcePathStyle: false, checksum: "Auto" } as const;
 
 /** Times of five fields of cron. */
-export function ticksOf(expression: string, timeZone = "UTC"): Ticks {
+export function ticksOf(expression: string, timeZone = "UTC"): Schedule {
   const parsed = parseSchedule(expression, timeZone, NOON);
   if (!parsed.ok) throw new Error(parsed.message);
   return parsed.schedule;
