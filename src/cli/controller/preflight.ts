@@ -7,6 +7,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import { NAMESPACES } from "../../kube/core-types.ts";
 import { isAtLeast, serverVersion, serves } from "../../kube/discovery.ts";
 import { KubeApiError, KubeConfigError, KubeConnectionError } from "../../kube/errors.ts";
+import type { ResourceType } from "../../kube/resource-type.ts";
 import { sleep, systemTimers, type Timers } from "../../lib/timers.ts";
 import type { Readiness } from "../../observability/http.ts";
 import type { Logger } from "../../observability/logger.ts";
@@ -71,7 +72,7 @@ export class Preflight {
         // oxlint-disable-next-line no-await-in-loop -- one remedy for all
         if (!(await serves(client.transport, type, { signal }))) {
           return blocked(
-            `the API server knows no ${type.kind}s: install the CRDs with the chart, or with: davit crds | kubectl apply --server-side -f -`,
+            `the API server knows no ${severalOf(type)}: install the CRDs with the chart, or with: davit crds | kubectl apply --server-side -f -`,
           );
         }
       }
@@ -107,6 +108,11 @@ export class Preflight {
     this.#told = text;
     this.#toldAt = now;
   }
+}
+
+/** `WebhookRoutes`, `CleanupPolicies`. */
+function severalOf({ kind }: ResourceType): string {
+  return `${kind.replace(/y$/, "ie")}s`;
 }
 
 function blocked(problem: string): { readonly blocking: readonly string[]; readonly others: readonly string[] } {

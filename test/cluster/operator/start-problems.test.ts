@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { CLEANUP_POLICIES, CLEANUP_RUNS } from "../../../src/controllers/cleanup-policy/types.ts";
 import { WEBHOOK_DESTINATIONS } from "../../../src/controllers/webhook-destination/destination-types.ts";
 import { WEBHOOK_ROUTES } from "../../../src/controllers/webhook-route/route-types.ts";
 import { LEASES, NAMESPACES, SECRETS } from "../../../src/kube/core-types.ts";
@@ -111,11 +112,15 @@ describe("a controller says once, and what to do about it, that", () => {
     const running = start(asFake());
     await complains(running, /knows no WebhookRoutes: install the CRDs/);
     expect((await running.readyz()).text).toMatch(/install the CRDs/);
-    fake.serve(WEBHOOK_ROUTES);
-    await becomes(() => complaints(running).at(-1), expect.stringMatching(/knows no WebhookDestinations: install/));
-    fake.serve(WEBHOOK_DESTINATIONS);
+    const types = [WEBHOOK_ROUTES, WEBHOOK_DESTINATIONS, CLEANUP_POLICIES, CLEANUP_RUNS];
+    const named = ["WebhookRoutes", "WebhookDestinations", "CleanupPolicies", "CleanupRuns"];
+    for (const [position, type] of types.entries()) {
+      const message = `knows no ${named[position]}: install the CRDs`;
+      await becomes(() => complaints(running).at(-1), expect.stringContaining(message));
+      fake.serve(type);
+    }
     await becomes(() => complaints(running).at(-1), expect.not.stringMatching(/install the CRDs/));
-    for (const type of [WEBHOOK_ROUTES, WEBHOOK_DESTINATIONS]) fake.unserve(type);
+    for (const type of types) fake.unserve(type);
   });
 
   test("the API server is too old", async () => {
