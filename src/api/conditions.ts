@@ -61,5 +61,7 @@ export const REASONS = [
   "StoreUnavailable",
   "InvalidAnswer",
   "RefusedByStore",
+  "InvalidListing",
+  "StoreTooSlow",
 ] as const;
 export type Reason = (typeof REASONS)[number];

@@ -18,6 +18,8 @@ export const STORE_REASONS = [
   "StoreUnavailable",
   "InvalidAnswer",
   "RefusedByStore",
+  "InvalidListing",
+  "StoreTooSlow",
 ] as const;
 export type StoreReason = (typeof STORE_REASONS)[number];
 
