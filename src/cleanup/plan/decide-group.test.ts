@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { decideGroup } from "./decide-group.ts";
+import { planGroup } from "./plan-group.ts";
+import { CUTOFF, type Draft, FREE, groupOf, rules } from "./testing.ts";
+import type { FactRules, VersionFacts } from "./types.ts";
+
+const NOW = 5_000;
+const ALL: FactRules = {
+  now: NOW,
+  objectLock: true,
+  legalHold: true,
+  tags: [{ key: "dispute" }, { key: "keep", value: "yes" }],
+};
+
+function decide(drafts: readonly Draft[], facts: Record<string, VersionFacts> = {}, factRules: FactRules = ALL) {
+  const plan = planGroup(groupOf("p/k", ...drafts), rules);
+  const asked = plan.candidates.filter(({ type }) => type === "Version");
+  const all = new Map(asked.map(({ versionId }) => [versionId, facts[versionId] ?? FREE]));
+  const { deletes, last, absent, kept } = decideGroup(plan, all, factRules);
+  return {
+    deletes: deletes.map(({ versionId }) => versionId),
+    last: last?.versionId,
+    absent: absent.map(({ versionId }) => versionId),
+    kept: kept.map(({ entry, reason }) => `${entry.versionId} ${reason}`),
+  };
+}
+
+const held: VersionFacts = { ...FREE, legalHold: true };
+const retained: VersionFacts = { ...FREE, retainUntil: NOW + 1 };
+const tagged = (key: string, value: string): VersionFacts => ({ ...FREE, tags: [{ key, value }] });
+const gone: VersionFacts = { exists: false };
+
+describe("decideGroup", () => {
+  it.each([
+    ["LegalHold", held],
+    ["Retention", retained],
+    ["ProtectedTag", tagged("dispute", "any")],
+    ["ProtectedTag", tagged("keep", "yes")],
+  ])("keeps a version with %s, and newer ones, which would else bring it back", (reason, facts) => {
+    expect(
+      decide(
+        [
+          ["v", 1],
+          ["v", 2],
+          ["v", 3],
+        ],
+        { v1: facts },
+      ),
+    ).toEqual({
+      deletes: ["v0"],
+      last: undefined,
+      absent: [],
+      kept: [`v1 ${reason}`, "v2 ProtectedSibling"],
+    });
+  });
+
+  it("deletes what nothing protects any more, and what is not asked about", () => {
+    const lenient = { ...ALL, objectLock: false, legalHold: false, tags: [] };
+    expect(decide([["v", 1]], { v0: { ...FREE, retainUntil: NOW } }).deletes).toEqual(["v0"]);
+    expect(decide([["v", 1]], { v0: tagged("keep", "no") }).deletes).toEqual(["v0"]);
+    expect(decide([["v", 1]], { v0: held }, lenient).deletes).toEqual(["v0"]);
+    expect(decide([["v", 1]], { v0: retained }, lenient).deletes).toEqual(["v0"]);
+  });
+
+  it("names the latest of a key apart: it goes when the others are gone", () => {
+    expect(
+      decide([
+        ["v", 1],
+        ["v", 2],
+      ]),
+    ).toMatchObject({ deletes: ["v0", "v1"], last: "v1" });
+    expect(
+      decide([
+        ["v", 1],
+        ["d", 2],
+      ]),
+    ).toMatchObject({ deletes: ["v0", "d1"], last: "d1" });
+    expect(
+      decide([
+        ["v", 1],
+        ["v", CUTOFF],
+      ]),
+    ).toMatchObject({ deletes: ["v0"], last: undefined });
+  });
+
+  it("keeps every delete marker of a key of which a version stays", () => {
+    expect(
+      decide(
+        [
+          ["d", 1],
+          ["v", 2],
+          ["d", 3],
+        ],
+        { v1: held },
+      ),
+    ).toMatchObject({
+      deletes: [],
+      last: undefined,
+      kept: ["v1 LegalHold", "d0 DeleteMarkerNeeded", "d2 DeleteMarkerNeeded"],
+    });
+  });
+
+  it("counts as absent what is gone already; that holds nothing back", () => {
+    expect(
+      decide(
+        [
+          ["v", 1],
+          ["v", 2],
+          ["d", 3],
+        ],
+        { v0: gone },
+      ),
+    ).toMatchObject({
+      deletes: ["v1", "d2"],
+      last: "d2",
+      absent: ["v0"],
+      kept: [],
+    });
+  });
+
+  it("decides nothing about a version that the store was not asked about", () => {
+    const plan = planGroup(groupOf("p/k", ["v", 1]), rules);
+    expect(() => decideGroup(plan, new Map(), ALL)).toThrow(RangeError);
+  });
+});
