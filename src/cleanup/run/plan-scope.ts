@@ -1,6 +1,11 @@
 import type { CleanupCounters, CleanupRunStatus, CleanupSnapshot } from "../../api/generated/cleanup-run.ts";
 import { systemTimers, type Timers } from "../../lib/timers.ts";
 import type { ObjectStore, VersionEntry } from "../store/port.ts";
+import { failureOf } from "./failure.ts";
+import { StoreLimiter } from "./limiter.ts";
+import { DRY_RUN_START, dryRun, tooMany } from "./passes.ts";
+import { type Position, scopeWork } from "./scope-work.ts";
+import { EMPTY_TALLY, type TallyState } from "./tally.ts";
 
 export interface PlanScopeOptions {
   readonly store: ObjectStore;
@@ -10,7 +15,7 @@ export interface PlanScopeOptions {
   readonly signal: AbortSignal;
   /** Versions that would go, in the order in which they would be planned: what {@link PlannedScope.planDigest} is of. */
   readonly onPlanned?: (entries: readonly VersionEntry[]) => void;
-  /** After every page. */
+  /** Every 500 keys, and at the end. */
   readonly onProgress?: (counters: CleanupCounters) => void;
   readonly timers?: Timers;
 }
@@ -38,7 +43,34 @@ export interface ScopeNotPlanned {
 
 /** One dry run of one scope, without a record of it. Changes nothing: it has nothing to delete with. Never rejects. */
 export async function planScope(options: PlanScopeOptions): Promise<PlannedScope | ScopeNotPlanned> {
-  const { timers = systemTimers } = options;
-  await Promise.resolve(timers);
-  return { type: "failed", reason: "NotImplemented", message: "", retryable: false };
+  const { store, snapshot, cutoff, signal, onPlanned, onProgress, timers = systemTimers } = options;
+  let last = EMPTY_TALLY;
+  const note = (_: Position, tally: TallyState) => {
+    last = tally;
+    onProgress?.(tally.counters);
+  };
+  const work = scopeWork({
+    store,
+    snapshot,
+    cutoff,
+    timers,
+    limiter: new StoreLimiter({ timers }),
+    signal,
+    journal: { moved: note, commit: (position, tally) => Promise.resolve(note(position, tally)) },
+    onPlanned: (entries) => onPlanned?.(entries),
+    onOutcome: () => undefined,
+  });
+  try {
+    await dryRun(work, DRY_RUN_START);
+  } catch (error) {
+    const { code, message, retryable } = failureOf(error);
+    return { type: "failed", reason: code, message, retryable };
+  }
+  const tooManyDeletes = tooMany(snapshot.safety, last);
+  return {
+    type: "planned",
+    ...last,
+    samples: [...last.samples],
+    ...(tooManyDeletes !== undefined && { tooManyDeletes }),
+  };
 }

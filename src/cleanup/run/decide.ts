@@ -1,0 +1,56 @@
+import { decideGroup } from "../plan/decide-group.ts";
+import { planGroup } from "../plan/plan-group.ts";
+import type { GroupPlan, KeyGroup, VersionFacts } from "../plan/types.ts";
+import type { VersionEntry } from "../store/port.ts";
+import type { Known, KnownFacts } from "./facts.ts";
+import type { DecidedGroup, GroupWork } from "./group-work.ts";
+import { keyGroups } from "./listing.ts";
+import { mapAhead } from "./map-ahead.ts";
+import { factRules, type Position, type ScopeWork } from "./scope-work.ts";
+
+/** What the store said of a version is asked again when it is older than this before the version is deleted, ms. */
+export const FACTS_AGE_MS = 60_000;
+
+/** Groups by the listing alone, those of a page together. Manifests are read again when they are due. */
+export async function* plannedPages(work: ScopeWork, { lastKey }: Position): AsyncGenerator<readonly GroupPlan[]> {
+  const { store, limiter, signal, snapshot, listing } = work;
+  for await (const groups of keyGroups({ store, limiter, signal, prefix: snapshot.prefix, after: lastKey })) {
+    await work.manifests.refresh(signal);
+    yield groups.map((group) => planGroup(group, listing));
+  }
+}
+
+/** Groups in their order, decided by what the store says of their candidates; the next ones are asked about meanwhile. */
+export function decidedGroups(work: ScopeWork, position: Position): AsyncGenerator<DecidedGroup> {
+  return mapAhead(singly(plannedPages(work, position)), {
+    weight: ({ candidates, group }) => candidates.length + (1 + group.entries.length) / 50,
+    // So many candidates that a batch is ready when the one before is done, so few that what is known of them is fresh.
+    most: work.snapshot.batchSize * 2,
+    map: (plan) => decide(work, plan, new Map()),
+  });
+}
+
+async function* singly<T>(pages: AsyncIterable<readonly T[]>): AsyncGenerator<T> {
+  for await (const page of pages) yield* page;
+}
+
+/**
+ * Decides again about what is left of a key, by manifests and facts as they are now.
+ * @param ask versions to be asked about again whatever is known
+ */
+export async function decideAgain(work: ScopeWork, group: GroupWork, ask: readonly VersionEntry[]): Promise<void> {
+  const left: KeyGroup = { key: group.key, entries: group.left };
+  const known = new Map(group.known);
+  for (const { versionId } of ask) known.delete(versionId);
+  const again = await decide(work, planGroup(left, work.listing), known);
+  group.decide(again.decision, again.known);
+}
+
+async function decide(work: ScopeWork, plan: GroupPlan, known: Known): Promise<DecidedGroup> {
+  const unknown = plan.candidates.filter(({ versionId }) => !known.has(versionId));
+  const asked = await work.facts.read(unknown, work.signal);
+  const all = new Map<string, KnownFacts>([...known, ...asked]);
+  const facts = new Map<string, VersionFacts>();
+  for (const [versionId, one] of all) facts.set(versionId, one.facts);
+  return { plan, decision: decideGroup(plan, facts, factRules(work)), known: all };
+}
