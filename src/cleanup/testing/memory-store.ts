@@ -146,7 +146,8 @@ export class MemoryStore implements ObjectStore {
       const isHidden = this.deniesLockRights;
       return {
         exists: true,
-        lastModified,
+        // A header has whole seconds.
+        lastModified: Math.floor(lastModified / 1_000) * 1_000,
         tagCount: tags.length,
         legalHold: legalHold && !isHidden,
         ...(retention && !isHidden && { retention }),

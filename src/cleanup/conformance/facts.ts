@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import { CALM, listAll, type OpenBucket } from "./fixtures.ts";
+
+/** What a store tells of a bucket and of one version. */
+export function factsConformance(open: OpenBucket): void {
+  test("tells how the bucket is set up", async () => {
+    const { store, owner } = await open();
+    expect(await store.bucketState(CALM)).toEqual({ versioning: "Enabled", mfaDelete: false, objectLock: false });
+    await owner.suspendVersioning();
+    expect(await store.bucketState(CALM)).toMatchObject({ versioning: "Suspended" });
+    const plain = await open({ unversioned: true });
+    expect(await plain.store.bucketState(CALM)).toMatchObject({ versioning: "Unversioned" });
+    const locked = await open({ objectLock: true });
+    expect(await locked.store.bucketState(CALM)).toMatchObject({ versioning: "Enabled", objectLock: true });
+  });
+
+  test("gives objects of a bucket without versioning the version null", async () => {
+    const { store, owner } = await open({ unversioned: true });
+    await owner.put("p/a");
+    await owner.put("p/a");
+    expect(await listAll(store, "p/")).toMatchObject([{ key: "p/a", versionId: "null", isLatest: true }]);
+  });
+
+  test("tells of a version that is there, is not, and is gone", async () => {
+    const { store, deleter, owner } = await open();
+    const version = { key: "p/a", versionId: await owner.put("p/a") };
+    const another = { key: "p/a", versionId: await owner.put("p/a") };
+    const listed = (await listAll(store, "p/")).find(({ versionId }) => versionId === version.versionId);
+    const head = await store.head(version, CALM);
+    expect(head).toMatchObject({ exists: true, tagCount: 0, legalHold: false });
+    expect(head).not.toHaveProperty("retention");
+    // A header has whole seconds.
+    expect(head).toHaveProperty("lastModified", Math.floor((listed?.lastModified ?? 0) / 1_000) * 1_000);
+    await deleter.deleteOne(version, CALM);
+    expect(await store.head(version, CALM)).toEqual({ exists: false });
+    expect(await store.head(another, CALM)).toMatchObject({ exists: true });
+    expect(await store.head({ key: "p/never", versionId: version.versionId }, CALM)).toEqual({ exists: false });
+    expect(await store.tags(version, CALM)).toEqual([]);
+  });
+
+  test("tells tags of each version apart", async () => {
+    const { store, owner } = await open();
+    const tags = [
+      { key: "dispute", value: "open" },
+      { key: "b", value: "" },
+    ];
+    const tagged = { key: "p/a", versionId: await owner.put("p/a", { tags }) };
+    const plain = { key: "p/a", versionId: await owner.put("p/a") };
+    expect(await store.head(tagged, CALM)).toMatchObject({ tagCount: 2 });
+    expect(new Set(await store.tags(tagged, CALM))).toEqual(new Set(tags));
+    expect(await store.head(plain, CALM)).toMatchObject({ tagCount: 0 });
+    expect(await store.tags(plain, CALM)).toEqual([]);
+  });
+
+  test("tells legal hold and retention", async () => {
+    const { store, owner } = await open({ objectLock: true });
+    const until = Math.ceil(Date.now() / 1_000) * 1_000 + 2_000;
+    const held = { key: "p/a", versionId: await owner.put("p/a", { legalHold: true }) };
+    const retention = { mode: "Governance", until } as const;
+    const retained = { key: "p/b", versionId: await owner.put("p/b", { retention }) };
+    expect(await store.head(held, CALM)).toMatchObject({ exists: true, legalHold: true });
+    expect(await store.head(retained, CALM)).toMatchObject({ exists: true, legalHold: false, retention });
+    await expect(store.probeLockRights(retained, CALM)).resolves.toBeUndefined();
+    await owner.release(held);
+    expect(await store.head(held, CALM)).toMatchObject({ legalHold: false });
+  });
+
+  test("knows how far its clock is from this one", async () => {
+    const { store } = await open();
+    await store.bucketState(CALM);
+    expect(Math.abs(store.clockSkewMs() ?? Number.NaN)).toBeLessThan(60_000);
+  });
+}
