@@ -1,0 +1,145 @@
+import { expect, test } from "vitest";
+import { ManualTimers } from "../../lib/testing.ts";
+import type { RunRecords } from "../records/port.ts";
+import { type ObjectStore, StoreError, type VersionDeleter } from "../store/port.ts";
+import { OLD, World, YOUNG } from "./testing.ts";
+
+/** What a process does outside of itself, until it dies at a step: the step fails, before or after it took effect, and so does every one after it. */
+class Mortal {
+  steps = 0;
+  readonly #diesAt: number;
+  readonly #hasEffect: boolean;
+
+  constructor(diesAt: number, hasEffect: boolean) {
+    this.#diesAt = diesAt;
+    this.#hasEffect = hasEffect;
+  }
+
+  get isDead(): boolean {
+    return this.steps >= this.#diesAt;
+  }
+
+  async step<T>(call: () => Promise<T>): Promise<T> {
+    if (this.isDead) throw dead();
+    this.steps += 1;
+    const isLast = this.isDead;
+    if (isLast && !this.#hasEffect) throw dead();
+    const result = await call();
+    if (isLast || this.isDead) throw dead();
+    return result;
+  }
+
+  store(store: ObjectStore): ObjectStore {
+    return {
+      bucketState: (signal) => this.step(() => store.bucketState(signal)),
+      listVersions: (request, signal) => this.step(() => store.listVersions(request, signal)),
+      head: (version, signal) => this.step(() => store.head(version, signal)),
+      tags: (version, signal) => this.step(() => store.tags(version, signal)),
+      probeLockRights: (version, signal) => this.step(() => store.probeLockRights(version, signal)),
+      listKeys: (prefix, signal) => store.listKeys(prefix, signal),
+      read: (key, most, signal) => this.step(() => store.read(key, most, signal)),
+      clockSkewMs: () => store.clockSkewMs(),
+      close: () => undefined,
+    };
+  }
+
+  deleter(deleter: VersionDeleter): VersionDeleter {
+    return {
+      deleteBatch: (versions, signal) => this.step(() => deleter.deleteBatch(versions, signal)),
+      deleteOne: (version, signal) => this.step(() => deleter.deleteOne(version, signal)),
+    };
+  }
+
+  records(records: RunRecords): RunRecords {
+    return {
+      open: () => records.open(),
+      policy: () => records.policy(),
+      onChange: (listener) => records.onChange(() => (this.isDead ? undefined : listener())),
+      write: (run, status) => this.step(() => records.write(run, status)),
+    };
+  }
+}
+
+const dead = () => new StoreError("Unreachable", "the process is dead", { retryable: true });
+
+const PREFIX = "warehouses/wh-1/";
+const BATCH = 3;
+
+/** 12 versions to go, of keys with one to five versions, and some of each kind that stays. */
+function fill({ store }: World): { readonly stays: readonly string[] } {
+  store.objectLock = true;
+  for (const [key, versions] of Object.entries({ a: 1, b: 2, c: 5, d: 1, e: 1, f: 2 }))
+    for (let version = 0; version < versions; version += 1) store.put(`${PREFIX}${key}`, { at: OLD + version });
+  const stays = [
+    store.put(`${PREFIX}b2`, { at: OLD, legalHold: true }),
+    store.put(`${PREFIX}c2`, { at: YOUNG }),
+    store.put(`${PREFIX}z`, { at: OLD, tags: [{ key: "keep", value: "1" }] }),
+    store.put("manifests/m", { at: OLD, body: "[]" }),
+  ];
+  return { stays };
+}
+
+const SNAPSHOT = {
+  batchSize: BATCH,
+  exclusions: {
+    tags: [{ key: "keep" }],
+    objectLock: true,
+    legalHold: true,
+    manifests: [{ prefix: "manifests/", keysFrom: "lines" }],
+    protectedPrefixes: [],
+    maxAge: "60s",
+  },
+};
+
+async function runThatDies(diesAt: number, hasEffect: boolean) {
+  const timers = new ManualTimers();
+  const world = new World(timers);
+  const { stays } = fill(world);
+  const mortal = new Mortal(diesAt, hasEffect);
+  const { store } = world;
+  world.addRun({ snapshot: SNAPSHOT });
+  const first = world.runner({
+    records: mortal.records(world.records),
+    storeOf: () => ({ store: mortal.store(store), deleter: () => mortal.deleter(store.deleter()) }),
+  });
+  first.start();
+  await timers.advance(0);
+  const died = mortal.isDead;
+  // Written while nobody looks: the newest version of a key of which older ones may be gone.
+  const newest = store.put(`${PREFIX}c`, { at: YOUNG });
+  const second = world.runner();
+  second.start();
+  // Longer than a lease lasts, and than the pauses between attempts.
+  await timers.advance(90_000);
+  const left = store.all().map(({ versionId }) => versionId);
+  const isIdle = second.idle;
+  const ends = [first.stop(), second.stop()];
+  await timers.advance(30_000);
+  await Promise.all(ends);
+  return { world, mortal, died, left, expected: [newest, ...stays].toSorted(), isIdle };
+}
+
+/** How many versions were sent to be deleted more than once. */
+function repeated({ store }: World): number {
+  const sent = store.calls.flatMap(({ verb, versions = [] }) => (verb === "delete" ? versions : []));
+  return sent.length - new Set(sent.map(({ versionId }) => versionId)).size;
+}
+
+test("a process may die at every step of a run: the next one goes on, and exactly what was planned is gone", async () => {
+  const alive = await runThatDies(Number.POSITIVE_INFINITY, true);
+  expect(alive.left.toSorted()).toEqual(alive.expected);
+  expect(repeated(alive.world)).toBe(0);
+  const { steps } = alive.mortal;
+  expect(steps).toBeGreaterThan(30);
+  for (let at = 1; at <= steps; at += 1)
+    for (const hasEffect of [false, true]) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other, each in a world of its own
+      const { world, died, left, expected, isIdle } = await runThatDies(at, hasEffect);
+      const where = `step ${at} of ${steps}, ${hasEffect ? "after" : "before"} it took effect`;
+      expect(died, where).toBe(true);
+      expect(left.toSorted(), where).toEqual(expected);
+      expect(world.status().phase, where).toBe("Succeeded");
+      expect(isIdle, where).toBe(true);
+      expect(repeated(world), where).toBeLessThanOrEqual(BATCH);
+    }
+});
