@@ -17,9 +17,10 @@ export interface CrdFixture {
 }
 
 type Verdict = "valid" | "invalid" | "refused";
+type KindFolder = "webhook-destination" | "cleanup-policy" | "cleanup-run";
 
 /** The manifests of a folder: accepted, refused by the API server too, or refused by Davit only; of WebhookRoutes, or in a folder of their kind. */
-export function crdFixtures(folder: Verdict | `webhook-destination/${Verdict}`): CrdFixture[] {
+export function crdFixtures(folder: Verdict | `${KindFolder}/${Verdict}`): CrdFixture[] {
   const read = (name: string) => readFileSync(join(ROOT, folder, `${name}.yaml`), "utf8");
   const names = readdirSync(join(ROOT, folder)).map((file) => file.replace(/\.yaml$/, ""));
   return names
