@@ -136,10 +136,8 @@ test("a process may die at every step of a run: the next one goes on, and exactl
       // oxlint-disable-next-line no-await-in-loop -- one after the other, each in a world of its own
       const { world, died, left, expected, isIdle } = await runThatDies(at, hasEffect);
       const where = `step ${at} of ${steps}, ${hasEffect ? "after" : "before"} it took effect`;
-      expect(died, where).toBe(true);
-      expect(left.toSorted(), where).toEqual(expected);
-      expect(world.status().phase, where).toBe("Succeeded");
-      expect(isIdle, where).toBe(true);
-      expect(repeated(world), where).toBeLessThanOrEqual(BATCH);
+      const end = { died, left: left.toSorted(), phase: world.status().phase, isIdle };
+      expect({ where, ...end }).toEqual({ where, died: true, left: expected, phase: "Succeeded", isIdle: true });
+      expect(repeated(world)).toBeLessThanOrEqual(BATCH);
     }
 });

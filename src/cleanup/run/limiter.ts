@@ -35,7 +35,7 @@ export class StoreLimiter {
   /** Calls that began before the last decrease do not decrease it again: they were sent at the old pace. */
   #era = 0;
   #inFlight = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting = new Set<() => void>();
 
   constructor(options: StoreLimiterOptions) {
     this.#options = options;
@@ -123,18 +123,24 @@ export class StoreLimiter {
   #place(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const wake = () => {
-        signal.removeEventListener("abort", wake);
+        signal.removeEventListener("abort", giveUp);
         resolve();
       };
-      signal.addEventListener("abort", wake, { once: true });
-      this.#waiting.push(wake);
+      const giveUp = () => {
+        // Else it would be woken in place of one that still waits.
+        this.#waiting.delete(wake);
+        resolve();
+      };
+      signal.addEventListener("abort", giveUp, { once: true });
+      this.#waiting.add(wake);
     });
   }
 
   #wake(): void {
     for (let free = this.window - this.#inFlight; free > 0; free -= 1) {
-      const next = this.#waiting.shift();
+      const [next] = this.#waiting;
       if (next === undefined) return;
+      this.#waiting.delete(next);
       next();
     }
   }

@@ -1,0 +1,124 @@
+import { expect, test } from "vitest";
+import { ManualTimers } from "../../lib/testing.ts";
+import { mapAhead } from "./map-ahead.ts";
+import { OLD, World } from "./testing.ts";
+
+const PREFIX = "warehouses/wh-1/";
+
+test("while a batch is deleted the next one is asked about and the next page fetched, and no more than that", async () => {
+  const timers = new ManualTimers();
+  const world = new World(timers);
+  for (let key = 0; key < 20_000; key += 1) world.store.put(`${PREFIX}k${String(key).padStart(6, "0")}`, { at: OLD });
+  let release: () => void = () => undefined;
+  world.store.faults.before = async ({ verb }) => {
+    if (verb === "delete") await new Promise<void>((resolve) => (release = resolve));
+  };
+  const begin = { pass: "Delete" as const, round: 1 };
+  world.addRun({ snapshot: { batchSize: 100 }, status: { checkpoint: begin } });
+  const runner = world.runner();
+  runner.start();
+  await timers.advance(0);
+  expect(world.calls("delete")).toBe(1);
+  expect(world.calls("head")).toBeGreaterThanOrEqual(250);
+  expect(world.calls("head")).toBeLessThanOrEqual(310);
+  expect(world.calls("listVersions")).toBe(2);
+  for (let batch = 0; batch < 12; batch += 1) {
+    release();
+    // oxlint-disable-next-line no-await-in-loop -- one batch after the other
+    await timers.advance(0);
+  }
+  expect(world.calls("delete")).toBe(13);
+  expect(world.calls("head")).toBeLessThanOrEqual(1_510);
+  expect(world.calls("listVersions")).toBe(3);
+  const stopped = runner.stop();
+  release();
+  await timers.advance(0);
+  await stopped;
+});
+
+test("nothing of a key is deleted before the page after it is here", async () => {
+  const timers = new ManualTimers();
+  const world = new World(timers);
+  // The first page ends within a key whose versions are all to go.
+  for (let key = 0; key < 300; key += 1)
+    for (let version = 0; version < 7; version += 1)
+      world.store.put(`${PREFIX}k${String(key).padStart(6, "0")}`, { at: OLD + version });
+  const seen: string[] = [];
+  let pages = 0;
+  world.store.faults.page = (page) => {
+    pages += 1;
+    seen.push(page.next?.key ?? "end");
+    return page;
+  };
+  const early: string[] = [];
+  world.store.faults.before = ({ verb, versions = [] }) => {
+    const marker = seen.at(-1);
+    if (verb === "delete") early.push(...versions.filter(({ key }) => key === marker).map(({ key }) => key));
+  };
+  world.addRun({ status: { checkpoint: { pass: "Delete", round: 1 } } });
+  const runner = world.runner();
+  runner.start();
+  await timers.advance(0);
+  expect(pages).toBeGreaterThan(3);
+  expect(early).toEqual([]);
+  expect(world.left()).toEqual([]);
+  expect(world.status()).toMatchObject({ phase: "Succeeded", counters: { deleted: 2_100 }, checkpoint: { round: 1 } });
+  await runner.stop();
+});
+
+test("a key of more versions than are held stays as a whole, and is counted", async () => {
+  const timers = new ManualTimers();
+  const world = new World(timers);
+  const put = (key: string, count: number) => {
+    for (let at = 0; at < count; at += 1) world.store.put(`${PREFIX}${key}`, { at: OLD });
+  };
+  put("a", 2);
+  put("b", 10_001);
+  put("c", 2);
+  world.addRun();
+  const runner = world.runner();
+  runner.start();
+  await timers.advance(0);
+  expect(world.status()).toMatchObject({
+    phase: "CompletedWithSkips",
+    reason: "TooManyVersions",
+    counters: { listed: 10_005, expired: 10_005, deleted: 4, kept: 10_001 },
+    reasons: { TooManyVersions: 10_001 },
+    samples: [{ key: `${PREFIX}b`, reason: "TooManyVersions" }],
+  });
+  await runner.stop();
+});
+
+test("items that are mapped ahead come in their order, however long each takes", async () => {
+  async function* source() {
+    for (let at = 0; at < 20; at += 1) yield await Promise.resolve(at);
+  }
+  const slow = (at: number) => new Promise<number>((resolve) => setTimeout(() => resolve(at), at % 3));
+  const out: number[] = [];
+  for await (const at of mapAhead(source(), { weight: () => 1, most: 4, map: slow })) out.push(at);
+  expect(out).toEqual(Array.from({ length: 20 }, (_, at) => at));
+});
+
+test("what fails ahead fails in its turn, and whoever stops early begins nothing more", async () => {
+  let ended = false;
+  let begun = 0;
+  async function* source() {
+    try {
+      for (let at = 0; ; at += 1) yield await Promise.resolve(at);
+    } finally {
+      ended = true;
+    }
+  }
+  const out: number[] = [];
+  const map = (at: number) => {
+    begun += 1;
+    return at === 2 ? Promise.reject(new Error("third")) : Promise.resolve(at);
+  };
+  const reading = async () => {
+    for await (const at of mapAhead(source(), { weight: () => 1, most: 3, map })) out.push(at);
+  };
+  await expect(reading()).rejects.toThrow("third");
+  expect(out).toEqual([0, 1]);
+  expect(ended).toBe(true);
+  expect(begun).toBeLessThanOrEqual(6);
+});
