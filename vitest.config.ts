@@ -5,6 +5,7 @@ import { missingForCluster } from "./test/support/control-plane/binaries.ts";
 import { LongestFirst } from "./test/support/longest-first.ts";
 import { missingForHelm } from "./tools/helm/helm.ts";
 import { missingForSchemathesis } from "./tools/schemathesis/schemathesis.ts";
+import { missingForCeph } from "./tools/setup/ceph.mjs";
 
 const SURROUNDINGS = { environment: "node" as const, env: { NODE_COMPILE_CACHE: COMPILE_CACHE } };
 const WITH_PROCESSES = {
@@ -74,6 +75,23 @@ function clusterProjects() {
   ];
 }
 
+/** Tests on a real S3 store, Ceph's, that the files share; each has buckets of its own. */
+function objectStoreProjects() {
+  if (!canRun("OBJECT STORE", missingForCeph())) return [];
+  return [
+    {
+      test: {
+        name: "object-store",
+        include: ["test/object-store/**/*.test.ts"],
+        globalSetup: ["test/support/object-store/global-setup.ts"],
+        ...WITH_PROCESSES,
+        maxWorkers: WAITING,
+        sequence: { groupOrder: 2 },
+      },
+    },
+  ];
+}
+
 /** The APIs as their descriptions have them, by a tester that is installed from requirements pinned in tools/schemathesis. */
 function apiProjects() {
   if (!canRun("API", missingForSchemathesis())) return [];
@@ -113,6 +131,7 @@ export default defineConfig({
           exclude: [
             "test/cluster/**",
             "test/api/**",
+            "test/object-store/**",
             ...(canRun("CHART", missingForHelm()) ? [] : ["test/chart/**"]),
             ...Object.keys(TIMED),
           ],
@@ -130,6 +149,7 @@ export default defineConfig({
           sequence: { groupOrder: 3 },
         },
       },
+      ...objectStoreProjects(),
       ...clusterProjects(),
       ...apiProjects(),
     ],

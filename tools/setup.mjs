@@ -4,6 +4,7 @@
 import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { prepareCeph } from "./setup/ceph.mjs";
 import { npmCommand, preparePackages } from "./setup/packages.mjs";
 import { prepareRedis } from "./setup/redis.mjs";
 import { runToEnd } from "./setup/run.mjs";
@@ -23,6 +24,13 @@ const redis = problem === undefined ? prepareRedis(say) : { problem };
 if (redis.problem !== undefined) {
   say(redis.problem);
   process.exit(1);
+}
+
+if (name === "test") {
+  // Only some of the tests need it; in CI all of them must run.
+  const missing = prepareCeph(say);
+  if (missing !== undefined) say(missing);
+  if (missing !== undefined && process.env["CI"] === "true") process.exit(1);
 }
 
 // The npm script finds the pinned Node in node_modules/.bin, and every part below uses the server checked here.

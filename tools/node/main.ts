@@ -4,7 +4,8 @@
 import { parseArgs } from "node:util";
 import { buildControlPlane } from "../control-plane/build.mjs";
 import { findHelm, missingForHelm } from "../helm/helm.ts";
-import { findServer, thisMachine } from "../setup/redis.mjs";
+import { thisMachine } from "../setup/machine.mjs";
+import { findServer } from "../setup/redis.mjs";
 import { type Check, runChecks } from "./checks.ts";
 import { ClusterCommands } from "./cluster.ts";
 import { baseImages, buildImages, type Images } from "./images.ts";

@@ -1,63 +1,9 @@
-import { spawnSync } from "node:child_process";
-import { accessSync, constants, readFileSync, statSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { isDebian, onPath, thisMachine } from "./machine.mjs";
 
 const BINARIES = ["redis-server", "valkey-server"];
 const OLDEST_MAJOR = 7;
 
-/**
- * What the search and the installation see of the machine; tests hand in another one.
- * @typedef {object} Machine
- * @property {NodeJS.ProcessEnv} env
- * @property {string} platform as `process.platform`
- * @property {boolean} isRoot
- * @property {string} osRelease text of /etc/os-release, empty elsewhere
- * @property {(command: string, args: string[]) => { status: number | null, stdout: string, stderr: string }} run
- */
-
-/** @returns {Machine} */
-export function thisMachine() {
-  let osRelease = "";
-  try {
-    osRelease = readFileSync("/etc/os-release", "utf8");
-  } catch {
-    // Not a Linux: then nothing below reads it.
-  }
-  return {
-    env: process.env,
-    platform: process.platform,
-    isRoot: process.getuid?.() === 0,
-    osRelease,
-    run(command, args) {
-      const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive", LC_ALL: "C" };
-      const { status, stdout, stderr } = spawnSync(command, args, {
-        env,
-        stdio: ["ignore", "pipe", "pipe"],
-        encoding: "utf8",
-      });
-      return { status, stdout: stdout ?? "", stderr: stderr ?? "" };
-    },
-  };
-}
-
-/** @param {string} file */
-function isExecutable(file) {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
-}
-
-/**
- * @param {Machine} machine
- * @param {string} name
- */
-function onPath(machine, name) {
-  const folders = (machine.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
-  return folders.map((folder) => join(folder, name)).filter(isExecutable);
-}
+/** @typedef {import("./machine.mjs").Machine} Machine */
 
 /**
  * Major version by `--version`: "Redis server v=7.0.15 sha=…", "Valkey server v=8.1.1 sha=…".
@@ -86,11 +32,6 @@ export function findServer(machine) {
     found ??= version === undefined ? `${binary} is none` : `${binary} is version ${version}`;
   }
   return { found };
-}
-
-/** @param {Machine} machine */
-function isDebian(machine) {
-  return /^ID(_LIKE)?=.*\b(debian|ubuntu)\b/m.test(machine.osRelease) && onPath(machine, "apt-get").length > 0;
 }
 
 /** @type {[pattern: RegExp, command: string][]} what to run as root, by the ID lines of /etc/os-release */

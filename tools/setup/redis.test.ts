@@ -2,7 +2,8 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { advice, findServer, type Machine, prepareRedis } from "./redis.mjs";
+import type { Machine } from "./machine.mjs";
+import { advice, findServer, prepareRedis } from "./redis.mjs";
 
 const DEBIAN = 'ID=debian\nVERSION_ID="12"\n';
 const UBUNTU = "ID=ubuntu\nID_LIKE=debian\n";

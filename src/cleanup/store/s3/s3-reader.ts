@@ -1,0 +1,208 @@
+import {
+  GetBucketVersioningCommand,
+  GetObjectCommand,
+  GetObjectLegalHoldCommand,
+  GetObjectLockConfigurationCommand,
+  GetObjectRetentionCommand,
+  GetObjectTaggingCommand,
+  HeadObjectCommand,
+  type HeadObjectCommandOutput,
+  ListObjectsV2Command,
+  ListObjectVersionsCommand,
+} from "@aws-sdk/client-s3";
+import { compareKeys } from "../../plan/key-order.ts";
+import { checkPage } from "../check-page.ts";
+import {
+  type BucketState,
+  type ListRequest,
+  type ObjectStore,
+  type ObjectTag,
+  StoreError,
+  type VersionHead,
+  type VersionId,
+  type VersionPage,
+} from "../port.ts";
+import type { Caller } from "./caller.ts";
+import { entryKinds, withXml } from "./entry-order.ts";
+import { codeOfAnswer, statusOf } from "./errors.ts";
+import { readAtMost } from "./read-body.ts";
+import { invalidListing, plainKey, versionPage } from "./version-page.ts";
+
+/** Answers of a bucket without locks; the other is of a store that does not know them at all. */
+const NO_LOCKS: ReadonlySet<string> = new Set(["ObjectLockConfigurationNotFoundError", "NotImplemented"]);
+/** Answers of a version without one: of AWS, and of AWS in a bucket without locks. */
+const NO_LOCK: ReadonlySet<string> = new Set([...NO_LOCKS, "NoSuchObjectLockConfiguration", "InvalidRequest"]);
+const ABSENT: ReadonlySet<string> = new Set(["NoSuchKey", "NoSuchVersion", "NotFound", "MethodNotAllowed"]);
+
+const withoutLocks = (error: unknown) => (NO_LOCKS.has(codeOfAnswer(error) ?? "") ? false : undefined);
+const withoutLock = (error: unknown) => (NO_LOCK.has(codeOfAnswer(error) ?? "") ? true : undefined);
+const withoutTags = (error: unknown) => (ABSENT.has(codeOfAnswer(error) ?? "") ? [] : undefined);
+/** 405 is the answer to a delete marker. HEAD has no body, so that nothing tells a missing bucket from a missing version. */
+const isAbsent = (error: unknown) =>
+  [404, 405].includes(statusOf(error) ?? 0) ? ({ exists: false } as const) : undefined;
+
+/** Reads of a bucket by the S3 API. */
+export class S3Reader implements ObjectStore {
+  readonly #caller: Caller;
+  readonly #skewMs: () => number | undefined;
+
+  /** @param skewMs what {@link clockSkewMs} answers */
+  constructor(caller: Caller, skewMs: () => number | undefined) {
+    this.#caller = caller;
+    this.#skewMs = skewMs;
+  }
+
+  async bucketState(signal: AbortSignal): Promise<BucketState> {
+    const [{ versioning, mfaDelete }, objectLock] = await Promise.all([
+      this.#versioning(signal),
+      this.#hasLock(signal),
+    ]);
+    return { versioning, mfaDelete, objectLock };
+  }
+
+  async listVersions(request: ListRequest, signal: AbortSignal): Promise<VersionPage> {
+    const { after } = request;
+    // A marker without a version begins at its key or behind it, by the store: what is left of the key is dropped here.
+    const floor = after !== undefined && after.versionId === undefined ? after.key : undefined;
+    let page = await this.#page(request, signal);
+    if (floor === undefined) return page;
+    for (;;) {
+      const entries = page.entries.filter(({ key }) => compareKeys(key, floor) > 0);
+      if (entries.length > 0 || page.next === undefined) return { ...page, entries };
+      page = await this.#page({ ...request, after: page.next }, signal);
+    }
+  }
+
+  async head({ key, versionId }: VersionId, signal: AbortSignal): Promise<VersionHead> {
+    const { client, bucket } = this.#caller;
+    const command = new HeadObjectCommand({ Bucket: bucket, Key: key, VersionId: versionId });
+    const call = async () => headOf(await client.send(command, { abortSignal: signal }));
+    return this.#caller.ask<VersionHead>("HeadObject", signal, call, isAbsent);
+  }
+
+  async tags({ key, versionId }: VersionId, signal: AbortSignal): Promise<readonly ObjectTag[]> {
+    const { client, bucket } = this.#caller;
+    const command = new GetObjectTaggingCommand({ Bucket: bucket, Key: key, VersionId: versionId });
+    const call = async () => {
+      const { TagSet = [] } = await client.send(command, { abortSignal: signal });
+      return TagSet.map(({ Key = "", Value = "" }) => ({ key: Key, value: Value }));
+    };
+    return this.#caller.ask<readonly ObjectTag[]>("GetObjectTagging", signal, call, withoutTags);
+  }
+
+  async probeLockRights({ key, versionId }: VersionId, signal: AbortSignal): Promise<void> {
+    const { client, bucket } = this.#caller;
+    const version = { Bucket: bucket, Key: key, VersionId: versionId };
+    const retention = async () => {
+      await client.send(new GetObjectRetentionCommand(version), { abortSignal: signal });
+      return true;
+    };
+    const hold = async () => {
+      await client.send(new GetObjectLegalHoldCommand(version), { abortSignal: signal });
+      return true;
+    };
+    await this.#caller.ask("GetObjectRetention", signal, retention, withoutLock);
+    await this.#caller.ask("GetObjectLegalHold", signal, hold, withoutLock);
+  }
+
+  async *listKeys(prefix: string, signal: AbortSignal): AsyncGenerator<string> {
+    const { client, bucket } = this.#caller;
+    let token: string | undefined;
+    for (;;) {
+      const command = new ListObjectsV2Command({
+        Bucket: bucket,
+        Prefix: prefix,
+        EncodingType: "url",
+        ContinuationToken: token,
+      });
+      const page = await this.#caller.ask("ListObjectsV2", signal, () => client.send(command, { abortSignal: signal }));
+      for (const { Key = "" } of page.Contents ?? []) {
+        const key = page.EncodingType === "url" ? plainKey(Key) : Key;
+        if (!key.startsWith(prefix)) throw invalidListing("has a key outside the prefix");
+        yield key;
+      }
+      if (page.IsTruncated !== true) return;
+      const next = page.NextContinuationToken;
+      if (!next || next === token) throw invalidListing("is truncated and does not get on");
+      token = next;
+    }
+  }
+
+  async read(key: string, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
+    const { client, bucket } = this.#caller;
+    const command = new GetObjectCommand({ Bucket: bucket, Key: key });
+    const call = async () => {
+      const { Body, ContentLength } = await client.send(command, { abortSignal: signal });
+      return readAtMost(Body, ContentLength, maxBytes);
+    };
+    return this.#caller.ask("GetObject", signal, call);
+  }
+
+  clockSkewMs(): number | undefined {
+    return this.#skewMs();
+  }
+
+  close(): void {
+    this.#caller.client.destroy();
+  }
+
+  async #page(request: ListRequest, signal: AbortSignal): Promise<VersionPage> {
+    const { client, bucket } = this.#caller;
+    const { prefix, maxEntries, after } = request;
+    let xml = "";
+    const command = new ListObjectVersionsCommand({
+      Bucket: bucket,
+      Prefix: prefix,
+      MaxKeys: maxEntries,
+      EncodingType: "url",
+      KeyMarker: after?.key,
+      VersionIdMarker: after?.versionId,
+    });
+    const call = () =>
+      client.send(
+        withXml(command, (text) => (xml = text)),
+        { abortSignal: signal },
+      );
+    const answer = await this.#caller.ask("ListObjectVersions", signal, call);
+    const page = versionPage(answer, entryKinds(xml));
+    checkPage(page, request);
+    return page;
+  }
+
+  async #versioning(signal: AbortSignal): Promise<Pick<BucketState, "versioning" | "mfaDelete">> {
+    const { client, bucket } = this.#caller;
+    const command = new GetBucketVersioningCommand({ Bucket: bucket });
+    const call = () => client.send(command, { abortSignal: signal });
+    const { Status, MFADelete } = await this.#caller.ask("GetBucketVersioning", signal, call);
+    // Anything but these two is taken for a bucket without versions, which no run touches.
+    const versioning = Status === "Enabled" || Status === "Suspended" ? Status : "Unversioned";
+    return { versioning, mfaDelete: MFADelete === "Enabled" };
+  }
+
+  async #hasLock(signal: AbortSignal): Promise<boolean> {
+    const { client, bucket } = this.#caller;
+    const command = new GetObjectLockConfigurationCommand({ Bucket: bucket });
+    const call = async () => {
+      const { ObjectLockConfiguration } = await client.send(command, { abortSignal: signal });
+      return ObjectLockConfiguration?.ObjectLockEnabled === "Enabled";
+    };
+    return this.#caller.ask("GetObjectLockConfiguration", signal, call, withoutLocks);
+  }
+}
+
+function headOf(answer: HeadObjectCommandOutput): VersionHead {
+  const { LastModified, TagCount: tagCount = 0, ObjectLockLegalHoldStatus } = answer;
+  const lastModified = timeOf(LastModified, "Last-Modified");
+  const head = { exists: true, lastModified, tagCount, legalHold: ObjectLockLegalHoldStatus === "ON" } as const;
+  const { ObjectLockMode, ObjectLockRetainUntilDate } = answer;
+  if (ObjectLockMode === undefined && ObjectLockRetainUntilDate === undefined) return head;
+  // Half a lock is one that cannot be read: it does not count as none.
+  const until = timeOf(ObjectLockRetainUntilDate, "end of its retention");
+  return { ...head, retention: { mode: ObjectLockMode === "GOVERNANCE" ? "Governance" : "Compliance", until } };
+}
+
+function timeOf(date: Date | undefined, name: string): number {
+  const time = date?.getTime() ?? Number.NaN;
+  if (Number.isFinite(time)) return time;
+  throw new StoreError("InvalidAnswer", `the store's answer to HeadObject has no ${name}`, { retryable: true });
+}

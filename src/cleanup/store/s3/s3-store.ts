@@ -1,0 +1,22 @@
+import type { ObjectStore, VersionDeleter } from "../port.ts";
+import { Caller } from "./caller.ts";
+import { s3Client, type S3StoreOptions } from "./client.ts";
+import { S3Deleter } from "./s3-deleter.ts";
+import { S3Reader } from "./s3-reader.ts";
+
+/** A store, and who can delete from it: only on request. */
+export interface S3Store {
+  readonly store: ObjectStore;
+  /** Uses the connections of the store and ends with it. */
+  deleter(): VersionDeleter;
+}
+
+/**
+ * An S3-compatible store by the AWS SDK. The SDK takes some 30 MB: whoever is not to carry out runs imports this file with `import()`, when it is needed.
+ */
+export function createS3Store(options: S3StoreOptions): S3Store {
+  let skewMs: number | undefined;
+  const client = s3Client(options, { clock: (storeTime) => (skewMs = storeTime - Date.now()) });
+  const caller = new Caller(client, options.s3.bucket);
+  return { store: new S3Reader(caller, () => skewMs), deleter: () => new S3Deleter(caller) };
+}
