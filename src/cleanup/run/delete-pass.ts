@@ -75,7 +75,6 @@ class DeletePass {
   async #freshBatch(): Promise<readonly Item[]> {
     const { bucket, manifests, signal, timers } = this.#work;
     for (let tries = 0; tries < FRESHENINGS; tries += 1) {
-      this.#work.mayDelete();
       await bucket.check(signal);
       await manifests.refresh(signal);
       const next = this.#peek();

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { ManualTimers } from "../../lib/testing.ts";
+import { StoreLimiter } from "./limiter.ts";
+import { keyGroups } from "./listing.ts";
 import { mapAhead } from "./map-ahead.ts";
 import { OLD, World } from "./testing.ts";
 
@@ -64,6 +66,23 @@ test("nothing of a key is deleted before the page after it is here", async () =>
   expect(world.left()).toEqual([]);
   expect(world.status()).toMatchObject({ phase: "Succeeded", counters: { deleted: 2_100 }, checkpoint: { round: 1 } });
   await runner.stop();
+});
+
+test("a store that begins a listing after a key with that key again has no say in what is settled", async () => {
+  const timers = new ManualTimers();
+  const entry = (key: string) =>
+    ({ key, versionId: "1", type: "Version", isLatest: true, lastModified: OLD, size: 1 }) as const;
+  const store = new World(timers).store;
+  store.listVersions = () => Promise.resolve({ entries: ["a", "b", "c"].map((key) => entry(`${PREFIX}${key}`)) });
+  const options = {
+    store,
+    limiter: new StoreLimiter({ timers }),
+    signal: new AbortController().signal,
+    prefix: PREFIX,
+  };
+  const keys: string[] = [];
+  for await (const groups of keyGroups({ ...options, after: `${PREFIX}b` })) keys.push(...groups.map(({ key }) => key));
+  expect(keys).toEqual([`${PREFIX}c`]);
 });
 
 test("a key of more versions than are held stays as a whole, and is counted", async () => {

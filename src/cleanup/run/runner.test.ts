@@ -84,6 +84,19 @@ describe("which runs", () => {
     expect(runner.idle).toBe(true);
   });
 
+  test("two of a scope are never carried out at the same time", async () => {
+    putOld("wh-1", 4);
+    const held = holdDeletes("wh-1");
+    world.addRun({ name: "first", receivedAt: 1 });
+    world.addRun({ name: "second", receivedAt: 2, spec: { cutoff: new Date(CUTOFF + 1).toISOString() } });
+    await started();
+    expect(world.status("first").phase).toBe("Running");
+    expect(world.status("second").phase).toBe("Pending");
+    held.release();
+    await timers.advance(0);
+    expect(world.status("second").phase).toBe("Succeeded");
+  });
+
   test("a scope that fails takes no place while it waits, and others finish", async () => {
     putOld("bad", 3);
     world.store.faults.before = ({ prefix }) => {
@@ -414,6 +427,58 @@ describe("the lease", () => {
     world.addRun({ snapshot: { batchSize: 2 } });
     await started();
     expect(world.calls("delete")).toBe(1);
+  });
+
+  test("that ran out while the next batch was made ready is not used for it", async () => {
+    putOld("wh-1", 6);
+    world.store.faults.after = ({ verb, nth }) => {
+      // Asked for again before the second batch; then the process stands still.
+      if (verb === "delete" && nth === 1) timers.stall(1_000);
+      if (verb === "bucketState" && nth === 2) timers.stall(20_000);
+    };
+    world.addRun({ snapshot: { batchSize: 2 } });
+    const deletes: string[] = [];
+    world.store.faults.before = ({ verb }) => {
+      if (verb === "delete") deletes.push(world.status().lease?.token ?? "none");
+    };
+    await started();
+    await timers.advance(30_000);
+    expect(deletes).toHaveLength(3);
+    expect(new Set(deletes.slice(0, 1)).has(deletes[1] ?? "")).toBe(false);
+    expect(world.status()).toMatchObject({ phase: "Succeeded", attempts: 2, counters: { deleted: 6 } });
+  });
+
+  test("that ran out is not renewed, though nobody took it: the run is taken anew", async () => {
+    putOld("wh-1", 6);
+    world.store.faults.after = ({ verb, nth }) => {
+      if (verb === "delete" && nth === 1) timers.stall(25_000);
+    };
+    world.addRun({ snapshot: { batchSize: 2 } });
+    await started();
+    await timers.advance(30_000);
+    expect(world.status()).toMatchObject({ phase: "Succeeded", attempts: 2 });
+    expect(world.left()).toEqual([]);
+  });
+
+  test("is lost by a write that is never answered, and the place of its run is free", async () => {
+    putOld("wh-1", 6);
+    putOld("wh-2", 1);
+    world.records.faults.before = async (run, { checkpoint }) => {
+      if (run.name === "run-1" && checkpoint?.lastKey !== undefined) await new Promise(() => undefined);
+    };
+    world.addRun({ snapshot: { batchSize: 2 }, status: { checkpoint: { pass: "Delete", round: 1 } }, receivedAt: 0 });
+    world.addRun({ name: "run-2", scope: "wh-2" });
+    await started({ concurrency: 1 });
+    expect(world.status("run-2").phase).toBe("Pending");
+    world.records.suspended = true;
+    await timers.advance(19_999);
+    expect(world.calls("delete")).toBe(1);
+    expect(world.status("run-2").phase).toBe("Pending");
+    world.records.faults = {};
+    world.records.suspended = false;
+    await timers.advance(1);
+    await timers.advance(10_000);
+    expect(world.status("run-2").phase).toBe("Succeeded");
   });
 
   test("is kept through a write of which nobody knows whether it was made", async () => {

@@ -121,10 +121,13 @@ export class CleanupRunner {
   }
 
   #begin(run: RunRecord, step: Exclude<Step, { type: "wait" }>): void {
-    const done = (step.type === "attempt" ? this.#attempt(run, step.snapshot) : this.#write(run, step)).finally(() => {
-      this.#busy.delete(run.uid);
-      this.#look();
-    });
+    // Not before it counts as begun: a write may call back.
+    const done = Promise.resolve()
+      .then(() => (step.type === "attempt" ? this.#attempt(run, step.snapshot) : this.#write(run, step)))
+      .finally(() => {
+        this.#busy.delete(run.uid);
+        this.#look();
+      });
     this.#busy.set(run.uid, { scope: run.spec.scope, done });
   }
 

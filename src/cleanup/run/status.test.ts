@@ -45,8 +45,22 @@ test("a run with the largest keys and odd characters writes statuses that fit", 
   runner.start();
   await timers.advance(0);
   expect(world.status().phase).toBe("Succeeded");
+  expect(world.status().counters?.kept).toBe(60);
   expect(largest).toBeGreaterThan(8_000);
   expect(largest).toBeLessThanOrEqual(MAX_STATUS_BYTES);
+  await runner.stop();
+});
+
+test("a few of the versions that stay are named", async () => {
+  const timers = new ManualTimers();
+  const world = new World(timers);
+  for (let at = 0; at < 30; at += 1) world.store.put(`warehouses/wh-1/${at}`, { at: OLD, legalHold: true });
+  world.addRun();
+  const runner = world.runner();
+  runner.start();
+  await timers.advance(0);
+  expect(world.status().samples).toHaveLength(20);
+  expect(world.status().reasons).toEqual({ LegalHold: 30 });
   await runner.stop();
 });
 
