@@ -1,6 +1,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
+import { peakMemory } from "./cleanup/memory.ts";
+import { plannerRate } from "./cleanup/planner.ts";
+import { cleanupSummary, cleanupTable } from "./cleanup-report.ts";
 import { closedLoop, parseAnswer } from "./closed-loop.ts";
 import { bytesPerDestination } from "./fairness/memory.ts";
 import { commandsPerSecond, infoNumber } from "./fairness/meters.ts";
@@ -131,4 +134,22 @@ test("fairness compares each round with its own pair, takes the worse of held an
   });
   const rows = fairnessTable(result).split("\n");
   expect(rows.map((row) => /\b(met|MISSED)\b/.exec(row)?.[1])).toEqual(["met", "MISSED", "met", "met", "MISSED"]);
+});
+
+test("cleanup is compared round by round, and the table says whether the target is met", () => {
+  const result = {
+    planner: [100_000, 300_000, 250_000],
+    store: { dryRun: [2, 3, 1], enforce: [10, 10, 10], batches: [5, 9, 7] },
+    memory: { few: 99.6, many: 151.2 },
+  };
+  expect(cleanupSummary(result)).toEqual({
+    cleanup: { planner_versions_per_s: 250_000, dry_run_vs_enforce: 5, executor_vs_store: 0.7, rss_mib_1m: 151 },
+  });
+  const rows = cleanupTable(result).split("\n");
+  expect(rows.map((row) => /met|MISSED/.exec(row)?.[0])).toEqual(["met", "met", "MISSED", "MISSED"]);
+});
+
+test("a run over a made-up bucket deletes all of it, in a process of its own", async () => {
+  expect(await plannerRate(2_500)).toBeGreaterThan(0);
+  expect(await peakMemory(2_500)).toBeGreaterThan(10);
 });

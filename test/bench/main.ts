@@ -2,6 +2,9 @@ import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { startControlPlane } from "../support/control-plane.ts";
 import { startRedis } from "../support/redis.ts";
+import { startCephGateway } from "../support/object-store/ceph.ts";
+import { benchCleanup, FULL_CLEANUP, QUICK_CLEANUP } from "./cleanup.ts";
+import { cleanupSummary, cleanupTable } from "./cleanup-report.ts";
 import { benchDelivery, bytesPerEvent } from "./delivery.ts";
 import { benchFairness, FULL, QUICK } from "./fairness.ts";
 import { fairnessSummary, fairnessTable } from "./fairness-report.ts";
@@ -20,17 +23,18 @@ const STEADY_MS = 30_000;
 /** Longer than any run: what a compaction takes away would not show as growth. */
 const NO_COMPACTION = "1h";
 
-const PARTS = ["ingest", "delivery", "reconcile", "verify", "fairness"];
+const PARTS = ["ingest", "delivery", "reconcile", "verify", "fairness", "cleanup"];
 
-const USAGE = `npm run bench -- [ingest|delivery|reconcile|verify|fairness] [--json] [--quick] [--rounds N] [--ingest-requests N] [--delivery-requests N] [--routes N] [--edits N]
+const USAGE = `npm run bench -- [ingest|delivery|reconcile|verify|fairness|cleanup] [--json] [--quick] [--rounds N] [--ingest-requests N] [--delivery-requests N] [--routes N] [--edits N]
 
 Measures durable ingest and delivery against their baselines on this machine, in interleaved rounds; without a part, both. The part reconcile
 measures the controller on a Kubernetes control plane of its own, against its targets for 1,000 routes on 2 cores. The part verify measures
-verification against the bare HMAC over the same bytes. The part fairness measures what many destinations cost each other, against its targets.
+verification against the bare HMAC over the same bytes. The part fairness measures what many destinations cost each other, against its targets. The part
+cleanup measures retention runs on a real S3 server of its own, against what that server does in batches.
 
   --json                 the table goes to stderr, one JSON line to stdout
-  --quick                of fairness: small sizes, to see that it runs
-  --rounds N             default 5; fairness always takes 3
+  --quick                of fairness and cleanup: small sizes, to see that it runs
+  --rounds N             default 5; fairness and cleanup always take 3
   --ingest-requests N    of each side and round; default 30000
   --delivery-requests N  of each side and round; default 100000
   --routes N             of reconcile, ${ROUTES_PER_NAMESPACE} in each namespace; default 1000
@@ -141,10 +145,22 @@ async function fairness({ quick }: Arguments): Promise<Report> {
   }
 }
 
+async function cleanup({ quick }: Arguments): Promise<Report> {
+  const ceph = await startCephGateway();
+  try {
+    console.error(`${MACHINE}, Ceph RGW on the same machine${quick ? ", small sizes" : ""}`);
+    const result = await benchCleanup(ceph, quick ? QUICK_CLEANUP : FULL_CLEANUP, (what) => console.error(what));
+    return { text: cleanupTable(result), summary: cleanupSummary(result) };
+  } finally {
+    await ceph.stop();
+  }
+}
+
 const RUNS: Readonly<Record<string, (chosen: Arguments) => Report | Promise<Report>>> = {
   reconcile,
   verify,
   fairness,
+  cleanup,
 };
 
 const MACHINE = `${cpus().length} × ${cpus()[0]?.model ?? "unknown CPU"}, Node ${process.versions.node}`;

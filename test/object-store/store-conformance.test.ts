@@ -1,7 +1,8 @@
 import { afterAll, describe } from "vitest";
 import { storeConformance } from "../../src/cleanup/conformance/suite.ts";
 import { createS3Store, type S3Store } from "../../src/cleanup/store/s3/s3-store.ts";
-import { makeBucket, sharedObjectStore } from "../support/object-store/bucket.ts";
+import { makeBucket } from "../support/object-store/bucket.ts";
+import { sharedObjectStore } from "../support/object-store/shared.ts";
 
 const opened: S3Store[] = [];
 afterAll(() => {

@@ -11,16 +11,12 @@ import {
   PutObjectTaggingCommand,
   S3Client,
 } from "@aws-sdk/client-s3";
-import { inject } from "vitest";
 import type { CleanupSnapshot } from "../../../src/api/generated/cleanup-run.ts";
 import type { BucketOptions, BucketOwner, PutOptions } from "../../../src/cleanup/conformance/fixtures.ts";
 import type { ObjectTag, VersionEntry, VersionId } from "../../../src/cleanup/store/port.ts";
 import type { ObjectStoreLocation } from "./location.ts";
 
 export const REGION = "us-east-1";
-
-/** The object store that the files of this run share. Only for files under test/object-store. */
-export const sharedObjectStore = (): ObjectStoreLocation => inject("objectStore");
 
 type Lock = NonNullable<PutOptions["retention"]>;
 
