@@ -51,6 +51,10 @@ function configuration({ dir, fsid, monitor, gateway }: Place): string {
       admin_socket: "",
       log_to_file: false,
       log_to_stderr: true,
+      // Errors only.
+      debug_rgw: "0/0",
+      debug_osd: "0/0",
+      debug_mon: "0/0",
       mon_cluster_log_to_file: false,
       mon_data: `${dir}/mon`,
       mon_allow_pool_size_one: true,
@@ -136,7 +140,7 @@ class Ceph implements CephGateway {
   }
 
   logs(): string {
-    return this.#programs.map((program) => `${program.name}: ${tail(program.logFile, 8_192)}`).join("\n");
+    return this.#programs.map((program) => `${program.name}: ${tail(program.logFile, 4_096)}`).join("\n");
   }
 
   async stop(): Promise<void> {

@@ -12,7 +12,7 @@ export interface S3Store {
 }
 
 /**
- * An S3-compatible store by the AWS SDK. The SDK takes some 30 MB: whoever is not to carry out runs imports this file with `import()`, when it is needed.
+ * An S3-compatible store by the AWS SDK. The SDK takes 35 to 50 MB: whoever is not to carry out runs imports this file with `import()`, when it is needed.
  */
 export function createS3Store(options: S3StoreOptions): S3Store {
   let skewMs: number | undefined;
