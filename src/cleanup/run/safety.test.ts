@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { ManualTimers } from "../../lib/testing.ts";
+import { sleep } from "../../lib/timers.ts";
 import { StoreError } from "../store/port.ts";
 import { planScope } from "./plan-scope.ts";
 import { CUTOFF, OLD, snapshot, World, YOUNG } from "./testing.ts";
@@ -223,6 +224,27 @@ describe("what is known of a version", () => {
       counters: { listed: 8, deleted: 5, kept: 3 },
       reasons: { LegalHold: 1, ProtectedSibling: 2 },
     });
+  });
+
+  test("is asked again when a delete is repeated so late", async () => {
+    world.store.objectLock = true;
+    putOld(3);
+    const [first] = world.store.all();
+    world.store.faults.before = async ({ verb, nth }) => {
+      if (verb !== "delete" || nth !== 1) return;
+      await sleep(timers, 60_001);
+      if (first !== undefined) world.store.protect(first, { legalHold: true });
+      throw new StoreError("Timeout", "no answer", { retryable: true });
+    };
+    // A store that does not keep locks itself: nothing but the question saves the version.
+    world.store.faults.outcome = ({ versionId }) => {
+      if (versionId === first?.versionId) world.store.remove(first);
+      return undefined;
+    };
+    world.addRun();
+    await run(70_000);
+    expect(world.left()).toHaveLength(1);
+    expect(world.status()).toMatchObject({ phase: "Succeeded", attempts: 1, counters: { deleted: 2, kept: 1 } });
   });
 
   test("by manifests is read again when it is older than maxAge, and keys that are named by then stay", async () => {
