@@ -11,6 +11,8 @@ import { factRules, type Position, type ScopeWork } from "./scope-work.ts";
 /** What the store said of a version is asked again when it is older than this before the version is deleted, ms. */
 export const FACTS_AGE_MS = 60_000;
 
+const NOTHING_KNOWN: Known = new Map();
+
 /** Groups by the listing alone, those of a page together. Manifests are read again when they are due. */
 export async function* plannedPages(work: ScopeWork, { lastKey }: Position): AsyncGenerator<readonly GroupPlan[]> {
   const { store, limiter, signal, snapshot, listing } = work;
@@ -26,7 +28,7 @@ export function decidedGroups(work: ScopeWork, position: Position): AsyncGenerat
     weight: ({ candidates, group }) => candidates.length + (1 + group.entries.length) / 50,
     // So many candidates that a batch is ready when the one before is done, so few that what is known of them is fresh.
     most: work.snapshot.batchSize * 2,
-    map: (plan) => decide(work, plan, new Map()),
+    map: (plan) => decide(work, plan, NOTHING_KNOWN),
   });
 }
 
@@ -48,8 +50,8 @@ export async function decideAgain(work: ScopeWork, group: GroupWork, ask: readon
 
 async function decide(work: ScopeWork, plan: GroupPlan, known: Known): Promise<DecidedGroup> {
   const unknown = plan.candidates.filter(({ versionId }) => !known.has(versionId));
-  const asked = await work.facts.read(unknown, work.signal);
-  const all = new Map<string, KnownFacts>([...known, ...asked]);
+  const asked: Known = unknown.length === 0 ? NOTHING_KNOWN : await work.facts.read(unknown, work.signal);
+  const all = known.size === 0 ? asked : new Map<string, KnownFacts>([...known, ...asked]);
   const facts = new Map<string, VersionFacts>();
   for (const [versionId, one] of all) facts.set(versionId, one.facts);
   return { plan, decision: decideGroup(plan, facts, factRules(work)), known: all };

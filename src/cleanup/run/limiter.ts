@@ -36,6 +36,8 @@ export class StoreLimiter {
   #era = 0;
   #inFlight = 0;
   readonly #waiting = new Set<() => void>();
+  /** Signals that wake all: one listener for each of thousands of calls costs more than the calls. */
+  readonly #watched = new WeakSet<AbortSignal>();
 
   constructor(options: StoreLimiterOptions) {
     this.#options = options;
@@ -60,7 +62,7 @@ export class StoreLimiter {
   runMany<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
     const leave = () => {
       this.#inFlight -= 1;
-      this.#wake();
+      this.#wake(this.window - this.#inFlight);
     };
     return this.#repeat(
       signal,
@@ -121,23 +123,18 @@ export class StoreLimiter {
   }
 
   #place(signal: AbortSignal): Promise<void> {
+    if (!this.#watched.has(signal)) {
+      this.#watched.add(signal);
+      signal.addEventListener("abort", () => this.#wake(this.#waiting.size), { once: true });
+    }
     return new Promise((resolve) => {
-      const wake = () => {
-        signal.removeEventListener("abort", giveUp);
-        resolve();
-      };
-      const giveUp = () => {
-        // Else it would be woken in place of one that still waits.
-        this.#waiting.delete(wake);
-        resolve();
-      };
-      signal.addEventListener("abort", giveUp, { once: true });
-      this.#waiting.add(wake);
+      this.#waiting.add(resolve);
     });
   }
 
-  #wake(): void {
-    for (let free = this.window - this.#inFlight; free > 0; free -= 1) {
+  /** Has as many that wait look again whether there is a place. */
+  #wake(most: number): void {
+    for (let left = most; left > 0; left -= 1) {
       const [next] = this.#waiting;
       if (next === undefined) return;
       this.#waiting.delete(next);
