@@ -8,6 +8,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<{ readonly command: Command }>
   ["controller", () => import("./cli/controller.ts")],
   ["gateway", () => import("./cli/gateway.ts")],
   ["worker", () => import("./cli/worker.ts")],
+  ["cleaner", () => import("./cli/cleaner.ts")],
   ["console", () => import("./cli/console.ts")],
   ["send", () => import("./cli/send.ts")],
   ["verify", () => import("./cli/verify.ts")],

@@ -9,17 +9,33 @@ import { type Command, parse, UsageError } from "./command.ts";
 const LINGER_MS = 200;
 
 /** What a role that runs until a signal ends it is made of. */
-export interface Role {
+export interface Role<C = Config> {
   readonly name: string;
   readonly summary: string;
   /** What the role does, for `--help`. */
   readonly about: string;
   /** Starts everything. @returns ends it in order; called once */
-  readonly start: (config: Config) => Promise<() => Promise<void>>;
+  readonly start: (config: C) => Promise<() => Promise<void>>;
+}
+
+/** A role that may do without a config file. */
+interface OwnConfigRole<C> extends Role<C> {
+  /** @throws ConfigError */
+  readonly load: (file: string | undefined) => C;
 }
 
 /** The subcommand of a role: `davit NAME --config FILE`. SIGTERM ends it in order with exit code 0, a second one at once. */
-export function roleCommand({ name, summary, about, start }: Role): Command {
+export function roleCommand(role: Role): Command {
+  return ownConfigRoleCommand({ ...role, load: loadNamed });
+}
+
+function loadNamed(file: string | undefined): Config {
+  if (!file) throw new UsageError("name the config with --config FILE or DAVIT_CONFIG");
+  return loadConfig(file, process.env);
+}
+
+/** {@link roleCommand} of a role that reads its config itself. */
+export function ownConfigRoleCommand<C>({ name, summary, about, start, load }: OwnConfigRole<C>): Command {
   return {
     name,
     summary,
@@ -31,9 +47,7 @@ ${about}
 `,
     async run(argv) {
       const { values } = parse(argv, { config: { type: "string" } });
-      const file = values.config ?? process.env["DAVIT_CONFIG"];
-      if (!file) throw new UsageError("name the config with --config FILE or DAVIT_CONFIG");
-      const config = loadConfig(file, process.env);
+      const config = load(values.config ?? process.env["DAVIT_CONFIG"]);
       const signals = stopSignals();
       const stop = await started(start(config));
       if (!signals.signal.aborted) await once(signals.signal, "abort");
