@@ -6,7 +6,7 @@ afterEach(() => vi.unstubAllEnvs());
 
 /** Where a call would go; nothing is sent. */
 async function destination(s3: Partial<S3StoreOptions["s3"]>): Promise<string> {
-  const base = { region: "eu-west-1", bucket: "b", forcePathStyle: false, checksum: "Auto" } as const;
+  const base = { region: "eu-west-1", bucket: "bucket", forcePathStyle: false, checksum: "Auto" } as const;
   const credentials = { accessKeyId: "a", secretAccessKey: "b" };
   const client = s3Client({ s3: { ...base, ...s3 }, credentials }, { clock: () => {} });
   let url = "";
@@ -18,7 +18,7 @@ async function destination(s3: Partial<S3StoreOptions["s3"]>): Promise<string> {
     },
     { step: "finalizeRequest", priority: "low" },
   );
-  await expect(client.send(new GetBucketVersioningCommand({ Bucket: "b" }))).rejects.toThrow("nothing is sent");
+  await expect(client.send(new GetBucketVersioningCommand({ Bucket: "bucket" }))).rejects.toThrow("nothing is sent");
   client.destroy();
   return url;
 }
@@ -27,11 +27,11 @@ test("without an endpoint calls go to AWS by region, whatever the environment sa
   vi.stubEnv("AWS_ENDPOINT_URL", "http://elsewhere.example");
   vi.stubEnv("AWS_ENDPOINT_URL_S3", "http://elsewhere.example");
   vi.stubEnv("AWS_REGION", "us-west-2");
-  expect(await destination({})).toBe("https://b.s3.eu-west-1.amazonaws.com/");
+  expect(await destination({})).toBe("https://bucket.s3.eu-west-1.amazonaws.com/");
 });
 
 test("an endpoint is called as it is, with the bucket in its path or in its name", async () => {
   const endpoint = "https://store.example";
-  expect(await destination({ endpoint, forcePathStyle: true })).toBe("https://store.example/b");
-  expect(await destination({ endpoint })).toBe("https://b.store.example/");
+  expect(await destination({ endpoint, forcePathStyle: true })).toBe("https://store.example/bucket/");
+  expect(await destination({ endpoint })).toBe("https://bucket.store.example/");
 });
