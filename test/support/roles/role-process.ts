@@ -7,7 +7,7 @@ const FROM_SOURCE = fileURLToPath(new URL("./davit-from-source.ts", import.meta.
 const MAIN = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 
 /** What roles log once they listen. */
-const STARTED = ["gateway listens", "worker runs", "controller runs", "console listens"];
+const STARTED = ["gateway listens", "worker runs", "cleaner runs", "controller runs", "console listens"];
 
 /** A role needs seconds of processor time to start, and others start at the same time, ms. */
 const START_TIMEOUT_MS = 60_000;
