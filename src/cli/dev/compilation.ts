@@ -194,7 +194,7 @@ function routeWarnings(
 ): string[] {
   const key = keyOf(manifest);
   return [
-    ...handlerWarnings(entry),
+    ...targetWarnings(entry),
     ...workerWarnings(manifest),
     ...unresolved.map(({ path, message }) => `${key}: ${path}: ${message}`),
     ...(rotation.tooManyChanges ? [`${key}: more than 5 keys; the oldest previous ones were dropped`] : []),
@@ -202,14 +202,16 @@ function routeWarnings(
   ];
 }
 
-/** Handlers run in an image of the user's own, which takes a cluster. */
-function handlerWarnings({ namespace, name, destinations }: RouteEntry): string[] {
-  return destinations
-    .filter(({ target }) => target.type === "handler")
-    .map(
-      (destination) =>
-        `${namespace}/${name}: ${destination.name} is a handler; davit dev runs none, its events will die`,
-    );
+/** What takes a cluster: handlers run in an image of the user's own, cleanups in a Pod with the credentials of the store. */
+const NOT_RUN = {
+  handler: "is a handler; davit dev runs none, its events will die",
+  cleanup: "starts a cleanup; davit dev carries out none, its events are tried again and then die",
+} as const;
+
+function targetWarnings({ namespace, name, destinations }: RouteEntry): string[] {
+  return destinations.flatMap(({ name: destination, target: { type } }) =>
+    type === "http" ? [] : [`${namespace}/${name}: ${destination} ${NOT_RUN[type]}`],
+  );
 }
 
 /** What only a cluster can do with workers. `concurrency` and `image` are not among it: the one is used, the other goes with a handler. */
