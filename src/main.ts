@@ -21,6 +21,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<{ readonly command: Command }>
   ["cancel", () => import("./cli/cancel.ts")],
   ["handshakes", () => import("./cli/handshakes.ts")],
   ["orphans", () => import("./cli/orphans.ts")],
+  ["cleanup", () => import("./cli/cleanup.ts")],
   ["validate", () => import("./cli/validate.ts")],
   ["providers", () => import("./cli/providers.ts")],
   ["crds", () => import("./cli/crds.ts")],

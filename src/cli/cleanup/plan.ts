@@ -1,0 +1,120 @@
+import { formatManifestProblem, type Manifests, type PolicyManifest } from "../../api/manifests.ts";
+import { parseInstant } from "../../api/cleanup-request.ts";
+import { snapshotOf } from "../../api/cleanup-snapshot.ts";
+import type { CleanupSnapshot } from "../../api/generated/cleanup-run.ts";
+import { planScope } from "../../cleanup/run/plan-scope.ts";
+import type { S3StoreOptions } from "../../cleanup/store/s3/client.ts";
+import { parseDuration } from "../../lib/duration.ts";
+import { stopSignals } from "../../lib/stop-signals.ts";
+import { CommandError, type Io, UsageError } from "../command.ts";
+import { loadManifests } from "../manifest-files.ts";
+import { PlanOutput, planFormat } from "./plan-output.ts";
+
+export const PLAN_OPTIONS = {
+  file: { type: "string", short: "f", multiple: true },
+  scope: { type: "string" },
+  policy: { type: "string" },
+  namespace: { type: "string", short: "n" },
+  cutoff: { type: "string" },
+  output: { type: "string", short: "o" },
+} as const;
+
+interface PlanValues {
+  readonly file?: string[] | undefined;
+  readonly scope?: string | undefined;
+  readonly policy?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly cutoff?: string | undefined;
+  readonly output?: string | undefined;
+}
+
+/**
+ * A dry run of one scope.
+ * @returns exit code: 0 when an Enforce run would do as planned
+ * @throws UsageError, CommandError
+ */
+export async function planPolicyScope(values: PlanValues, io: Io): Promise<number> {
+  const { file, scope } = values;
+  if (file === undefined) throw new UsageError("name the manifests with -f FILE or -f DIR");
+  if (scope === undefined || !/^[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/.test(scope)) {
+    throw new UsageError(
+      "--scope: name a scope: letters, digits, '.', '_' and '-', with a letter or digit at both ends",
+    );
+  }
+  const format = planFormat(values.output);
+  const manifests = await loadManifests(file);
+  const policy = chosenPolicy(manifests, values);
+  const cutoff = cutoffOf(values.cutoff, policy);
+  const snapshot = snapshotOf(policy.spec, { scope, mode: "DryRun", generation: 0 });
+  // The SDK takes some 30 MB, and a second to load: other commands do without.
+  const { createS3Store } = await import("../../cleanup/store/s3/s3-store.ts");
+  const { store } = createS3Store(storeOptions(snapshot.s3, policy, manifests));
+  const output = new PlanOutput(io, format, { policy: `${policy.namespace}/${policy.name}`, scope, cutoff, snapshot });
+  try {
+    const { signal } = stopSignals();
+    const result = await planScope({
+      store,
+      snapshot,
+      cutoff,
+      signal,
+      onPlanned: (entries) => output.planned(entries),
+      onProgress: (counters) => output.progress(counters),
+    });
+    return output.end(result);
+  } finally {
+    store.close();
+  }
+}
+
+function chosenPolicy({ policies, problems }: Manifests, { policy, namespace }: PlanValues): PolicyManifest {
+  const isMeant = (one: { readonly name: string; readonly namespace: string }) =>
+    (policy === undefined || one.name === policy) && (namespace === undefined || one.namespace === namespace);
+  const found = policies.filter(isMeant);
+  const [first, second] = found;
+  if (first !== undefined && second === undefined) return first;
+  const names = policies.map((one) => `${one.namespace}/${one.name}`).join(", ");
+  if (first !== undefined) throw new UsageError(`--policy: there are several: ${names}; say which`);
+  const refused = problems.filter(({ kind, problem }) => kind === "CleanupPolicy" && problem.severity === "error");
+  if (refused.length > 0) throw new CommandError(refused.map(formatManifestProblem).join("\n"));
+  throw new CommandError(
+    names === "" ? "-f: there is no CleanupPolicy in the manifests" : `--policy: there is only ${names}`,
+  );
+}
+
+function cutoffOf(text: string | undefined, { spec: { expireAfter } }: PolicyManifest): number {
+  if (text !== undefined) {
+    const cutoff = parseInstant(text);
+    if (cutoff !== undefined) return cutoff;
+    throw new UsageError(`--cutoff: "${text}" is no RFC 3339 time with an offset, such as 2026-01-31T00:00:00Z`);
+  }
+  if (expireAfter !== undefined) return Date.now() - parseDuration(expireAfter);
+  throw new UsageError("--cutoff: name a time, as the policy has no expireAfter");
+}
+
+/** With the Secrets that the manifests have. */
+function storeOptions(
+  s3: CleanupSnapshot["s3"],
+  { namespace, spec }: PolicyManifest,
+  { secrets }: Manifests,
+): S3StoreOptions {
+  const { credentialsSecretRef, caSecretRef } = spec.s3;
+  const valueOf = (name: string | undefined, key: string) =>
+    secrets
+      .get(namespace)
+      ?.get(name ?? "")
+      ?.data.get(key)
+      ?.toString("utf8")
+      .replace(/\r?\n$/, "");
+  const accessKeyId = valueOf(credentialsSecretRef?.name, "accessKeyId");
+  const secretAccessKey = valueOf(credentialsSecretRef?.name, "secretAccessKey");
+  const sessionToken = valueOf(credentialsSecretRef?.name, "sessionToken");
+  const ca = caSecretRef === undefined ? undefined : valueOf(caSecretRef.name, caSecretRef.key);
+  const hasCredentials = accessKeyId !== undefined && secretAccessKey !== undefined;
+  return {
+    s3,
+    ...(hasCredentials && {
+      credentials: { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) },
+    }),
+    ...(ca !== undefined && { ca }),
+  };
+}

@@ -1,0 +1,104 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { stringify } from "yaml";
+import { command } from "../../src/cli/cleanup.ts";
+import { makeBucket, type TestBucket } from "../support/object-store/bucket.ts";
+import { carryOut, nameOf, PREFIX } from "../support/object-store/carry-out.ts";
+import { sharedObjectStore } from "../support/object-store/shared.ts";
+
+// `davit cleanup plan` over a real store: what it says is what a run then does.
+
+const dir = mkdtempSync(join(tmpdir(), "davit-plan-"));
+const file = join(dir, "policy.yaml");
+let bucket: TestBucket;
+let cutoff: string;
+
+beforeAll(async () => {
+  bucket = await makeBucket(sharedObjectStore(), { objectLock: true });
+  await bucket.putAll(Array.from({ length: 25 }, (_, index) => `${PREFIX}${String(index).padStart(2, "0")}`));
+  await bucket.hold({ key: `${PREFIX}held`, versionId: await bucket.put(`${PREFIX}held`) });
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  cutoff = new Date().toISOString();
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  await bucket.put(`${PREFIX}new`);
+  write({});
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+function write(spec: object, data: object = {}): void {
+  const { accessKeyId, secretAccessKey } = sharedObjectStore();
+  const { endpoint, bucket: name } = bucket.s3;
+  const secret = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "s3", labels: { "davit.dev/use": "true" } },
+    stringData: { accessKeyId, secretAccessKey, ...data },
+  };
+  const policy = {
+    apiVersion: "davit.dev/v1alpha1",
+    kind: "CleanupPolicy",
+    metadata: { name: "labels" },
+    spec: {
+      s3: { endpoint, bucket: name, credentialsSecretRef: { name: "s3" } },
+      prefixTemplate: "warehouses/{scope}/",
+      safety: { maxDeletePercent: 100 },
+      ...spec,
+    },
+  };
+  writeFileSync(file, [secret, policy].map((object) => stringify(object)).join("---\n"));
+}
+
+async function plan(...args: string[]) {
+  let [stdout, stderr] = ["", ""];
+  const io = {
+    stdout: { write: (text: string) => (stdout += text) },
+    stderr: { write: (text: string) => (stderr += text) },
+  };
+  const code = await command.run(["plan", "-f", file, "--scope", "wh-1", "--cutoff", cutoff, ...args], io);
+  return { code, stdout, stderr };
+}
+
+test("a plan is a table of counts, reasons and the first versions", async () => {
+  const { code, stdout, stderr } = await plan();
+  expect([code, stderr]).toEqual([0, ""]);
+  const rows = stdout.split("\n").map((line) => line.trim().split(/\s{2,}/));
+  expect(rows).toContainEqual(["listed", "27"]);
+  expect(rows).toContainEqual(["LegalHold", "1"]);
+  expect(rows).toContainEqual(["planned", "25"]);
+  expect(stdout).toContain("and 5 more: -o ndjson lists all");
+});
+
+test("the list is that of the run that deletes, line by line, and so is its digest", async () => {
+  const { code, stdout } = await plan("-o", "ndjson");
+  const lines = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const summary = lines.pop();
+  expect(code).toBe(0);
+  const before = await bucket.all();
+  const run = await carryOut(bucket, { cutoff: Date.parse(cutoff) });
+  expect(lines.map((line) => nameOf(line as { key: string; versionId: string }))).toEqual(run.planned);
+  expect(summary).toMatchObject({ policy: "default/labels", scope: "wh-1", planDigest: run.status.planDigest });
+  expect(before).toHaveLength(27);
+  expect(await bucket.all()).toHaveLength(2);
+});
+
+test("what an Enforce run would be refused for, and what keeps a plan from being made, is told with its reason", async () => {
+  await bucket.putAll([`${PREFIX}a`, `${PREFIX}b`]);
+  cutoff = new Date(Date.now() + 2_000).toISOString();
+  write({ safety: { maxDeletesPerRun: 1, maxDeletePercent: 100 } });
+  const over = await plan("-o", "json");
+  expect(over).toMatchObject({ code: 1, stderr: expect.stringMatching(/^TooManyDeletes: /) as string });
+  expect(JSON.parse(over.stdout)).toMatchObject({ counters: { planned: 3 } });
+  write({}, { secretAccessKey: "not-this-one" });
+  const denied = await plan();
+  expect(denied).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringMatching(/^InvalidCredentials: /) as string,
+  });
+  expect(denied.stderr).not.toContain("not-this-one");
+});
