@@ -4,17 +4,15 @@ import { StoreError } from "../port.ts";
 /**
  * The whole of an object. Of one that is too large no more is read than shows it.
  *
- * @param length as the answer says; bytes
  * @throws {@link StoreError} `ManifestTooLarge`
  */
-export async function readAtMost(body: unknown, length: number | undefined, maxBytes: number): Promise<Buffer> {
+export async function readAtMost(body: unknown, maxBytes: number): Promise<Buffer> {
   if (body === undefined) return Buffer.alloc(0);
   if (!(body instanceof Readable))
     throw new StoreError("InvalidAnswer", "the object's body cannot be read", { retryable: true });
   const parts: Buffer[] = [];
   let bytes = 0;
   try {
-    if (length !== undefined && length > maxBytes) throw tooLarge(maxBytes);
     for await (const part of body as AsyncIterable<Buffer>) {
       bytes += part.length;
       if (bytes > maxBytes) throw tooLarge(maxBytes);

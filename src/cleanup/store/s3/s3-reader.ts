@@ -132,8 +132,8 @@ export class S3Reader implements ObjectStore {
     const { client, bucket } = this.#caller;
     const command = new GetObjectCommand({ Bucket: bucket, Key: key });
     const call = async () => {
-      const { Body, ContentLength } = await client.send(command, { abortSignal: signal });
-      return readAtMost(Body, ContentLength, maxBytes);
+      const { Body } = await client.send(command, { abortSignal: signal });
+      return readAtMost(Body, maxBytes);
     };
     return this.#caller.ask("GetObject", signal, call);
   }
