@@ -1,66 +1,7 @@
 import { expect, test } from "vitest";
 import { ManualTimers } from "../../lib/testing.ts";
-import type { RunRecords } from "../records/port.ts";
-import { type ObjectStore, StoreError, type VersionDeleter } from "../store/port.ts";
+import { Mortal } from "../testing/mortal.ts";
 import { OLD, World, YOUNG } from "./testing.ts";
-
-/** What a process does outside of itself, until it dies at a step: the step fails, before or after it took effect, and so does every one after it. */
-class Mortal {
-  steps = 0;
-  readonly #diesAt: number;
-  readonly #hasEffect: boolean;
-
-  constructor(diesAt: number, hasEffect: boolean) {
-    this.#diesAt = diesAt;
-    this.#hasEffect = hasEffect;
-  }
-
-  get isDead(): boolean {
-    return this.steps >= this.#diesAt;
-  }
-
-  async step<T>(call: () => Promise<T>): Promise<T> {
-    if (this.isDead) throw dead();
-    this.steps += 1;
-    const isLast = this.isDead;
-    if (isLast && !this.#hasEffect) throw dead();
-    const result = await call();
-    if (isLast || this.isDead) throw dead();
-    return result;
-  }
-
-  store(store: ObjectStore): ObjectStore {
-    return {
-      bucketState: (signal) => this.step(() => store.bucketState(signal)),
-      listVersions: (request, signal) => this.step(() => store.listVersions(request, signal)),
-      head: (version, signal) => this.step(() => store.head(version, signal)),
-      tags: (version, signal) => this.step(() => store.tags(version, signal)),
-      probeLockRights: (version, signal) => this.step(() => store.probeLockRights(version, signal)),
-      listKeys: (prefix, signal) => store.listKeys(prefix, signal),
-      read: (key, most, signal) => this.step(() => store.read(key, most, signal)),
-      clockSkewMs: () => store.clockSkewMs(),
-      close: () => undefined,
-    };
-  }
-
-  deleter(deleter: VersionDeleter): VersionDeleter {
-    return {
-      deleteBatch: (versions, signal) => this.step(() => deleter.deleteBatch(versions, signal)),
-      deleteOne: (version, signal) => this.step(() => deleter.deleteOne(version, signal)),
-    };
-  }
-
-  records(records: RunRecords): RunRecords {
-    return {
-      open: () => records.open(),
-      policy: () => records.policy(),
-      onChange: (listener) => records.onChange(() => (this.isDead ? undefined : listener())),
-      write: (run, status) => this.step(() => records.write(run, status)),
-    };
-  }
-}
-
-const dead = () => new StoreError("Unreachable", "the process is dead", { retryable: true });
 
 const PREFIX = "warehouses/wh-1/";
 const BATCH = 3;
