@@ -1,14 +1,13 @@
 import { formatManifestProblem, type Manifests, type PolicyManifest } from "../../api/manifests.ts";
 import { parseInstant } from "../../api/cleanup-request.ts";
 import { snapshotOf } from "../../api/cleanup-snapshot.ts";
-import type { CleanupSnapshot } from "../../api/generated/cleanup-run.ts";
 import { planScope } from "../../cleanup/run/plan-scope.ts";
-import type { S3StoreOptions } from "../../cleanup/store/s3/client.ts";
 import { parseDuration } from "../../lib/duration.ts";
 import { stopSignals } from "../../lib/stop-signals.ts";
 import { CommandError, type Io, UsageError } from "../command.ts";
 import { loadManifests } from "../manifest-files.ts";
 import { PlanOutput, planFormat } from "./plan-output.ts";
+import { storeOptions } from "./store-options.ts";
 
 export const PLAN_OPTIONS = {
   file: { type: "string", short: "f", multiple: true },
@@ -48,7 +47,7 @@ export async function planPolicyScope(values: PlanValues, io: Io): Promise<numbe
   const snapshot = snapshotOf(policy.spec, { scope, mode: "DryRun", generation: 0 });
   // The SDK takes some 30 MB, and a second to load: other commands do without.
   const { createS3Store } = await import("../../cleanup/store/s3/s3-store.ts");
-  const { store } = createS3Store(storeOptions(snapshot.s3, policy, manifests));
+  const { store } = createS3Store(storeOptions(snapshot.s3, policy, manifests.secrets));
   const output = new PlanOutput(io, format, { policy: `${policy.namespace}/${policy.name}`, scope, cutoff, snapshot });
   try {
     const { signal } = stopSignals();
@@ -89,32 +88,4 @@ function cutoffOf(text: string | undefined, { spec: { expireAfter } }: PolicyMan
   }
   if (expireAfter !== undefined) return Date.now() - parseDuration(expireAfter);
   throw new UsageError("--cutoff: name a time, as the policy has no expireAfter");
-}
-
-/** With the Secrets that the manifests have. */
-function storeOptions(
-  s3: CleanupSnapshot["s3"],
-  { namespace, spec }: PolicyManifest,
-  { secrets }: Manifests,
-): S3StoreOptions {
-  const { credentialsSecretRef, caSecretRef } = spec.s3;
-  const valueOf = (name: string | undefined, key: string) =>
-    secrets
-      .get(namespace)
-      ?.get(name ?? "")
-      ?.data.get(key)
-      ?.toString("utf8")
-      .replace(/\r?\n$/, "");
-  const accessKeyId = valueOf(credentialsSecretRef?.name, "accessKeyId");
-  const secretAccessKey = valueOf(credentialsSecretRef?.name, "secretAccessKey");
-  const sessionToken = valueOf(credentialsSecretRef?.name, "sessionToken");
-  const ca = caSecretRef === undefined ? undefined : valueOf(caSecretRef.name, caSecretRef.key);
-  const hasCredentials = accessKeyId !== undefined && secretAccessKey !== undefined;
-  return {
-    s3,
-    ...(hasCredentials && {
-      credentials: { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) },
-    }),
-    ...(ca !== undefined && { ca }),
-  };
 }

@@ -4,6 +4,10 @@ import { type Console, createConsole } from "../../console/server.ts";
 import type { Ledger } from "../../custody/port.ts";
 import type { RedisStore } from "../../custody/redis/store.ts";
 import { workerDestinations } from "../../delivery/worker-destinations.ts";
+import type { RunStart } from "../../api/run-start.ts";
+import type { Attempt } from "../../delivery/attempt.ts";
+import { attemptByTarget } from "../../delivery/attempt-by-target.ts";
+import { createCleanupAttempt } from "../../delivery/cleanup-attempt.ts";
 import { createHttpAttempt } from "../../delivery/http-attempt.ts";
 import { NamespaceWorker } from "../../delivery/namespace-worker.ts";
 import { EgressGuard } from "../../egress/guard.ts";
@@ -19,12 +23,17 @@ import type { RouteEntry } from "../../routes/entry.ts";
 import { CommandError } from "../command.ts";
 import { consoleCustody } from "../console-custody.ts";
 import { Edge, openStore } from "../edge.ts";
+import { DevCleanups } from "./cleanup/dev-cleanups.ts";
+import { DevRunners } from "./cleanup/runners.ts";
+import type { Compilation } from "./compilation.ts";
 import { DevConsoleDirectory } from "./console-directory.ts";
 import type { DevDestination } from "./destinations.ts";
 import { logNotices } from "./destination-notices.ts";
 import { keepDevShelves, type ShelfNews } from "./shelves.ts";
 
 export interface ChainOptions {
+  /** The data directory. */
+  readonly dir: string;
   readonly redisUrl: string;
   readonly instance: string;
   /** 0: the system chooses. */
@@ -61,8 +70,11 @@ export class Chain {
   readonly #console: Console;
   readonly #holders: Console | undefined;
   readonly #admin: Server;
+  readonly #cleanups: DevCleanups;
+  readonly #runners: DevRunners;
   readonly #guard = new EgressGuard({ allow: LOOPBACK });
   readonly #sender = new HttpSender({ guard: this.#guard });
+  readonly #attempt: Attempt;
   #entries: readonly RouteEntry[] = [];
   readonly #stopping = new AbortController();
   #gauges: NodeJS.Timeout | undefined;
@@ -74,14 +86,22 @@ export class Chain {
     const { logger, instance } = options;
     this.#options = options;
     this.#store = openStore({ url: options.redisUrl }, { metrics, logger });
+    this.#cleanups = new DevCleanups({ dir: options.dir, instance, logger });
+    this.#runners = new DevRunners({ cleanups: this.#cleanups, logger, metrics });
     this.#edge = new Edge({
       store: this.#store,
+      runs: this.#cleanups,
       instance,
       metrics,
       logger,
       ignoreHost: true,
       egress: this.#guard,
       access: new TokenAccess(options.apiToken, "davit-dev"),
+    });
+    const start = (run: RunStart) => this.#cleanups.start(run);
+    this.#attempt = attemptByTarget({
+      http: createHttpAttempt(this.#sender),
+      cleanup: createCleanupAttempt({ start, metrics, logger }),
     });
     const around = { directory: this.directory, custody: consoleCustody(this.#store, instance), logger, metrics };
     this.#console = createConsole({ ...around, access: new TokenAccess(options.consoleToken, "davit-dev") });
@@ -148,6 +168,12 @@ export class Chain {
     }
   }
 
+  /** Goes by these CleanupPolicies, with these Secrets, from now on. */
+  async cleanup(policies: Compilation["policies"], secrets: Compilation["secrets"]): Promise<void> {
+    this.#cleanups.update(policies);
+    await this.#runners.update(policies, secrets);
+  }
+
   /** Events of removed routes go on their shelves, those of the others are taken up. */
   async shelve(entries: ReadonlyMap<string, RouteEntry>, removed: ReadonlyMap<string, RouteEntry>): Promise<ShelfNews> {
     const { instance } = this.#options;
@@ -174,6 +200,8 @@ export class Chain {
     this.#stopping.abort();
     const workers = [...this.#workers.values()].map((worker) => worker.stop());
     await Promise.race([Promise.all(workers), giveUp(lost)]);
+    await this.#runners.stop();
+    this.#cleanups.stop();
     await this.#sender.close();
     this.#store.close();
     this.#admin.close();
@@ -188,7 +216,7 @@ export class Chain {
     const worker = new NamespaceWorker({
       store: this.#store,
       scope: this.#scope(namespace),
-      attempt: createHttpAttempt(this.#sender),
+      attempt: this.#attempt,
       noticeSender: this.#sender,
       destinations,
       logger: this.#options.logger,

@@ -41,6 +41,9 @@ export interface Compilation {
   /** Names of those that differ from the ones before, and of those that are gone. */
   readonly changedDestinations: readonly string[];
   readonly removedDestinations: readonly string[];
+  /** CleanupPolicies of this instance, and the Secrets of the manifests. */
+  readonly policies: Manifests["policies"];
+  readonly secrets: Manifests["secrets"];
   /** Routes that do not get the place they want. They are told of, and refuse nothing. */
   readonly conflicts: readonly DevConflict[];
   /** To remember for the next time: claims on places at which nothing is served, and each route of a manifest by `namespace/name`. */
@@ -88,6 +91,8 @@ export function compileAll(input: CompilationInput): Compilation {
       .filter(([key, { entry }]) => entry.seq !== rings.destinations.get(key)?.entry.seq)
       .map(([key]) => key),
     removedDestinations: [...rings.destinations.keys()].filter((key) => !shared.destinations.has(key)),
+    policies: manifests.policies.filter(({ spec }) => spec.instance === input.instance),
+    secrets: manifests.secrets,
     conflicts: places.conflicts,
     released: places.released,
     known,
@@ -194,7 +199,7 @@ function routeWarnings(
 ): string[] {
   const key = keyOf(manifest);
   return [
-    ...targetWarnings(entry),
+    ...handlerWarnings(entry),
     ...workerWarnings(manifest),
     ...unresolved.map(({ path, message }) => `${key}: ${path}: ${message}`),
     ...(rotation.tooManyChanges ? [`${key}: more than 5 keys; the oldest previous ones were dropped`] : []),
@@ -202,16 +207,14 @@ function routeWarnings(
   ];
 }
 
-/** What takes a cluster: handlers run in an image of the user's own, cleanups in a Pod with the credentials of the store. */
-const NOT_RUN = {
-  handler: "is a handler; davit dev runs none, its events will die",
-  cleanup: "starts a cleanup; davit dev carries out none, its events are tried again and then die",
-} as const;
-
-function targetWarnings({ namespace, name, destinations }: RouteEntry): string[] {
-  return destinations.flatMap(({ name: destination, target: { type } }) =>
-    type === "http" ? [] : [`${namespace}/${name}: ${destination} ${NOT_RUN[type]}`],
-  );
+/** Handlers run in an image of the user's own, which takes a cluster. */
+function handlerWarnings({ namespace, name, destinations }: RouteEntry): string[] {
+  return destinations
+    .filter(({ target }) => target.type === "handler")
+    .map(
+      (destination) =>
+        `${namespace}/${name}: ${destination.name} is a handler; davit dev runs none, its events will die`,
+    );
 }
 
 /** What only a cluster can do with workers. `concurrency` and `image` are not among it: the one is used, the other goes with a handler. */

@@ -25,6 +25,8 @@ export interface LiveRoutesOptions {
 export interface Served {
   readonly entries: readonly RouteEntry[];
   readonly destinations: readonly DevDestination[];
+  readonly policies: Compilation["policies"];
+  readonly secrets: Compilation["secrets"];
   readonly conflicts: Compilation["conflicts"];
 }
 
@@ -70,7 +72,7 @@ export class LiveRoutes {
    */
   async publish(compilation: Compilation): Promise<ShelfNews["byRoute"]> {
     const { dir, serve } = this.#options;
-    const { entries, destinations, removed, conflicts, released, known } = compilation;
+    const { entries, destinations, policies, secrets, removed, conflicts, released, known } = compilation;
     const gone = new Map([...this.#rings.removed].filter(([key]) => !entries.has(key)));
     for (const key of removed) {
       const entry = this.#rings.entries.get(key);
@@ -78,7 +80,13 @@ export class LiveRoutes {
     }
     this.#rings = { ...this.#rings, entries, destinations, removed: gone, released, known };
     writeRings(dir, this.#rings);
-    await serve({ entries: [...entries.values()], destinations: [...destinations.values()], conflicts });
+    await serve({
+      entries: [...entries.values()],
+      destinations: [...destinations.values()],
+      policies,
+      secrets,
+      conflicts,
+    });
     this.#lookAgainAt(compilation.nextChangeAt);
     return this.#shelve(new Set(removed));
   }

@@ -126,7 +126,8 @@ async function start(options: DevOptions, surroundings: Surroundings): Promise<R
       if (chain === undefined) return { active: new Set(removed.keys()), byRoute: new Map(), lines: [] };
       return chain.shelve(entries, removed);
     },
-    serve: async ({ entries, destinations, conflicts }) => {
+    serve: async ({ entries, destinations, policies, secrets, conflicts }) => {
+      await chain?.cleanup(policies, secrets);
       await chain?.apply(served(entries), servedShared(destinations));
       directory.update({ ...namesOf(entries, destinations), conflicts });
     },
@@ -138,7 +139,7 @@ async function start(options: DevOptions, surroundings: Surroundings): Promise<R
   const logger = createLogger("dev", { destination: options.jsonLogs ? io.stderr : logLines(io.stderr) });
   const tokens = { api: newToken(), console: newToken() };
   const secrets = { apiToken: Secret.of(tokens.api), consoleToken: Secret.of(tokens.console) };
-  chain = new Chain({ ...options, ...secrets, redisUrl, logger });
+  chain = new Chain({ ...options, ...secrets, dir: directory.path, redisUrl, logger });
   undo.push(() => chain?.stop(surroundings.lost.signal));
   await chain.start();
   for (const [key, what] of await live.publish(first)) io.stderr.write(`${key} is gone from the manifests; ${what}\n`);
