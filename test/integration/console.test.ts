@@ -15,7 +15,7 @@ import { startRedis, type TestRedis } from "../support/redis.ts";
 const ROUTE = "00112233445566aa";
 
 /** Of the description, those that gateways serve. */
-const OF_GATEWAYS: readonly string[] = ["publishEvents"];
+const OF_GATEWAYS: readonly string[] = ["publishEvents", "getCleanupRun"];
 
 let redis: TestRedis;
 let running: TestConsole;
