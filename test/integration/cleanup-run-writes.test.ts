@@ -6,13 +6,8 @@ import type { NewRun } from "../../src/controllers/cleanup-policy/plan/schedule.
 import { admitted, NOON, POLICY, runOf } from "../../src/controllers/cleanup-policy/plan/testing.ts";
 import { CleanupPolicyReconciler } from "../../src/controllers/cleanup-policy/reconciler.ts";
 import { RunWrites } from "../../src/controllers/cleanup-policy/run-writes.ts";
-import {
-  CLEANUP_POLICIES,
-  CLEANUP_RUNS,
-  type PolicyObject,
-  type RunObject,
-  runView,
-} from "../../src/controllers/cleanup-policy/types.ts";
+import { CLEANUP_POLICIES, CLEANUP_RUNS, type PolicyObject, type RunObject } from "../../src/api/cleanup-resources.ts";
+import { runView } from "../../src/controllers/cleanup-policy/object-views.ts";
 import { KubeClient } from "../../src/kube/client.ts";
 import { NAMESPACES } from "../../src/kube/core-types.ts";
 import { isConflict } from "../../src/kube/errors.ts";

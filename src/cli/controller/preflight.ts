@@ -1,6 +1,6 @@
 import { destinationsNamespace, routesNamespace } from "../../api/names.ts";
 import type { Config } from "../../config/schema.ts";
-import { CLEANUP_POLICIES, CLEANUP_RUNS } from "../../controllers/cleanup-policy/types.ts";
+import { CLEANUP_POLICIES, CLEANUP_RUNS } from "../../api/cleanup-resources.ts";
 import { WEBHOOK_DESTINATIONS } from "../../controllers/webhook-destination/destination-types.ts";
 import { WEBHOOK_ROUTES } from "../../controllers/webhook-route/route-types.ts";
 import type { KubeClient } from "../../kube/client.ts";

@@ -5,7 +5,7 @@ import { CleanupIndex } from "./cleanup-index.ts";
 import { admitted, NOON, POLICY, runOf } from "./plan/testing.ts";
 import { rfc3339 } from "./plan/views.ts";
 import { showCleanup } from "./state-metrics.ts";
-import type { PolicyObject, RunObject } from "./types.ts";
+import type { PolicyObject, RunObject } from "../../api/cleanup-resources.ts";
 
 /** A run as the API server has it. */
 function live(id: string, version: number, fields: Pick<RunObject, "status"> = {}): Live<RunObject> {

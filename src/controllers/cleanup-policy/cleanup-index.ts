@@ -1,7 +1,8 @@
 import { keyOf, type Live } from "../../kube/objects.ts";
 import { isNewer } from "../../kube/resource-version.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { type PolicyObject, policyKeyOf, type RunObject } from "./types.ts";
+import type { PolicyObject, RunObject } from "../../api/cleanup-resources.ts";
+import { policyKeyOf } from "./object-views.ts";
 
 /** A run and since when its lease is as it is, Unix ms. */
 export interface KnownRun {

@@ -12,7 +12,7 @@ import { CleanupIndex } from "./cleanup-index.ts";
 import type { CleanupContext } from "./context.ts";
 import { CleanupPolicyReconciler } from "./reconciler.ts";
 import { showCleanup } from "./state-metrics.ts";
-import { CLEANUP_POLICIES, CLEANUP_RUNS, type PolicyObject, type RunObject } from "./types.ts";
+import { CLEANUP_POLICIES, CLEANUP_RUNS, type PolicyObject, type RunObject } from "../../api/cleanup-resources.ts";
 import { connectCleanup } from "./watches.ts";
 
 /** Every policy is looked at again at least this often, ms: the net under missed events, and what time alone changes. */

@@ -16,7 +16,8 @@ import { planOrphans } from "./plan/plan-orphans.ts";
 import { planPolicy } from "./plan/plan-policy.ts";
 import type { PlannedEvent, PolicyView, RunView } from "./plan/views.ts";
 import { RunWrites } from "./run-writes.ts";
-import { CLEANUP_POLICIES, type PolicyObject, policyView, runView } from "./types.ts";
+import { CLEANUP_POLICIES, type PolicyObject } from "../../api/cleanup-resources.ts";
+import { policyView, runView } from "./object-views.ts";
 
 /** Caches that are not complete yet are looked at again after this long, ms. */
 const SYNC_POLL_MS = 200;

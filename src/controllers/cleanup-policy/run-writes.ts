@@ -1,14 +1,11 @@
-import { CLEANUP_POLICY_LABEL, isSameRun } from "../../api/cleanup-run.ts";
+import { isSameRun } from "../../api/cleanup-run.ts";
 import { isAlreadyExists, isConflict } from "../../kube/errors.ts";
 import { type Live, slim } from "../../kube/objects.ts";
 import { mergePatchOf } from "../webhook-route/children/merge-patch.ts";
 import type { CleanupContext } from "./context.ts";
 import type { NewRun } from "./plan/schedule.ts";
 import type { PlannedEvent, RunView, StatusWrite } from "./plan/views.ts";
-import { CLEANUP_RUNS, type PolicyObject, type RunObject } from "./types.ts";
-
-/** Most characters of a label's value (kubernetes.io/docs, "Labels and Selectors"). */
-const MAX_LABEL = 63;
+import { CLEANUP_RUNS, cleanupRunLabels, type PolicyObject, type RunObject } from "../../api/cleanup-resources.ts";
 
 type Happening = PlannedEvent & { readonly action: string };
 
@@ -59,7 +56,7 @@ export class RunWrites {
     const { client, index } = this.#context;
     const { namespace = "" } = policy.metadata;
     const resource = client.resource(CLEANUP_RUNS);
-    const labels = { [CLEANUP_POLICY_LABEL]: labelValue(policy.metadata.name) };
+    const labels = cleanupRunLabels(policy.metadata.name);
     try {
       index.putRun(slim(await resource.create({ metadata: { namespace, name, labels }, spec }, { signal })));
     } catch (error) {
@@ -97,9 +94,4 @@ export class RunWrites {
   #tell(regarding: Live<PolicyObject> | Live<RunObject>, { type, reason, action, note }: Happening): void {
     this.#context.events.record(regarding, { type, reason, action, note });
   }
-}
-
-/** The policy's name as the value of a label: cut, and with a letter or digit at its end. */
-function labelValue(name: string): string {
-  return name.slice(0, MAX_LABEL).replace(/[.-]+$/, "");
 }

@@ -4,7 +4,8 @@ import { groupBy } from "../../lib/group-by.ts";
 import type { Metrics } from "../../observability/metrics.ts";
 import type { CleanupIndex } from "./cleanup-index.ts";
 import { finishedAt, instant, receivedAt, type RunView } from "./plan/views.ts";
-import { type PolicyObject, runView } from "./types.ts";
+import type { PolicyObject } from "../../api/cleanup-resources.ts";
+import { runView } from "./object-views.ts";
 
 const PHASES: readonly CleanupPhase[] = [
   "Pending",

@@ -9,7 +9,8 @@ import type { Watches } from "../webhook-route/watching/watches.ts";
 import { policySecretNames } from "./cleaner/cleaner-secrets.ts";
 import { cleanerPolicy } from "./cleaner/cleaners.ts";
 import type { CleanupContext } from "./context.ts";
-import { type PolicyObject, policyKeyOf, type RunObject } from "./types.ts";
+import type { PolicyObject, RunObject } from "../../api/cleanup-resources.ts";
+import { policyKeyOf } from "./object-views.ts";
 
 /** Watches of policies and runs. */
 export interface CleanupWatches {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { CLEANUP_POLICIES, CLEANUP_RUNS } from "../../../src/controllers/cleanup-policy/types.ts";
+import { CLEANUP_POLICIES, CLEANUP_RUNS } from "../../../src/api/cleanup-resources.ts";
 import { WEBHOOK_DESTINATIONS } from "../../../src/controllers/webhook-destination/destination-types.ts";
 import { WEBHOOK_ROUTES } from "../../../src/controllers/webhook-route/route-types.ts";
 import { LEASES, NAMESPACES, SECRETS } from "../../../src/kube/core-types.ts";
