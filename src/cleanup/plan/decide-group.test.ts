@@ -118,6 +118,16 @@ describe("decideGroup", () => {
     });
   });
 
+  it("takes for the latest what is, when the one of the listing is gone already", () => {
+    const drafts: readonly Draft[] = [
+      ["v", 1],
+      ["v", 2],
+      ["v", 3],
+    ];
+    expect(decide(drafts, { v2: gone })).toMatchObject({ deletes: ["v0", "v1"], last: "v1", absent: ["v2"] });
+    expect(decide(drafts, { v1: gone, v2: gone })).toMatchObject({ deletes: ["v0"], last: "v0" });
+  });
+
   it("decides nothing about a version that the store was not asked about", () => {
     const plan = planGroup(groupOf("p/k", ["v", 1]), rules);
     expect(() => decideGroup(plan, new Map(), ALL)).toThrow(RangeError);

@@ -1,5 +1,5 @@
 import type { VersionEntry } from "../store/port.ts";
-import type { FactRules, GroupDecision, GroupPlan, KeepReason, Kept, VersionFacts } from "./types.ts";
+import type { FactRules, GroupDecision, GroupPlan, KeepReason, Kept, KeyGroup, VersionFacts } from "./types.ts";
 
 /**
  * Decides about the candidates of a key by what the store says of them now. The rules of {@link import("./plan-group.ts").planGroup} go on to hold: once an older
@@ -9,7 +9,7 @@ import type { FactRules, GroupDecision, GroupPlan, KeepReason, Kept, VersionFact
  * @throws RangeError when a candidate was not asked about
  */
 export function decideGroup(
-  { candidates, kept: keptByListing }: GroupPlan,
+  { group, candidates, kept: keptByListing }: GroupPlan,
   facts: ReadonlyMap<string, VersionFacts>,
   rules: FactRules,
 ): GroupDecision {
@@ -33,7 +33,8 @@ export function decideGroup(
     if (reason === undefined) deletes.push(entry);
     else kept.push({ entry, reason });
   }
-  return olderStays ? withoutMarkers({ deletes, absent, kept }) : { deletes, absent, kept, ...lastOf(deletes) };
+  const decision = olderStays ? withoutMarkers({ deletes, absent, kept }) : { deletes, absent, kept };
+  return { ...decision, ...lastOf(group, decision) };
 }
 
 function reasonToKeep(found: Extract<VersionFacts, { exists: true }>, rules: FactRules): KeepReason | undefined {
@@ -49,10 +50,12 @@ function withoutMarkers({ deletes, absent, kept }: GroupDecision): GroupDecision
   const markers = deletes.filter(({ type }) => type === "DeleteMarker");
   const needed = markers.map((entry) => ({ entry, reason: "DeleteMarkerNeeded" as const }));
   const versions = deletes.filter(({ type }) => type === "Version");
-  return { deletes: versions, absent, kept: [...kept, ...needed], ...lastOf(versions) };
+  return { deletes: versions, absent, kept: [...kept, ...needed] };
 }
 
-function lastOf(deletes: readonly VersionEntry[]): Pick<GroupDecision, "last"> {
-  const last = deletes.at(-1);
-  return last?.isLatest === true ? { last } : {};
+/** By what is there now: when the latest of the listing is gone already, the one below it hides the others. */
+function lastOf({ entries }: KeyGroup, { deletes, absent }: GroupDecision): Pick<GroupDecision, "last"> {
+  const gone = new Set(absent);
+  const top = entries.findLast((entry) => !gone.has(entry));
+  return top !== undefined && top === deletes.at(-1) ? { last: top } : {};
 }

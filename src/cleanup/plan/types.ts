@@ -74,7 +74,7 @@ export interface FactRules {
 export interface GroupDecision {
   /** Oldest first: the plan's list. */
   readonly deletes: readonly VersionEntry[];
-  /** The one of {@link deletes} that hides the others: it goes in a later batch, once they are known to be gone. Absent: none of them is the latest. */
+  /** The one of {@link deletes} that hides the others: it goes in a later batch, once they are known to be gone. Absent: something that stays hides them. */
   readonly last?: VersionEntry;
   /** Candidates that are gone already. */
   readonly absent: readonly VersionEntry[];
