@@ -362,6 +362,18 @@ describe("deletes", () => {
     expect(unknown).toEqual(versions.map(() => ({ type: "unaccounted" })));
   });
 
+  test("a delete whose answer is lost is asked for again, and is deleted", async () => {
+    const { deleter } = openProxied();
+    const versions = await bucket.putAll(["lost/1", "lost/2"]);
+    proxy.change = (answer) => {
+      if (proxy.requests.length === 1) throw new Error("cut");
+      return answer;
+    };
+    expect(await deleter.deleteBatch(versions, CALM)).toEqual(versions.map(() => ({ type: "deleted" })));
+    expect(proxy.requests).toHaveLength(2);
+    expect((await bucket.all()).filter(({ key }) => key.startsWith("lost/"))).toEqual([]);
+  });
+
   test("a batch with a control character fails as a whole, and deletes nothing", async () => {
     const versions = await bucket.putAll(["g/\u0001", "g/2"]);
     const error = await failure(open().deleter.deleteBatch(versions, CALM));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type DeleteOutcome, MAX_BATCH, type VersionId } from "../store/port.ts";
+import { type DeleteOutcome, MAX_BATCH, StoreError, type VersionId } from "../store/port.ts";
 import { CALM, line, listAll, type OpenBucket } from "./fixtures.ts";
 
 const DELETED: DeleteOutcome = { type: "deleted" };
@@ -55,6 +55,42 @@ export function deletingConformance(open: OpenBucket): void {
     expect((await listAll(store, "p/")).map(({ key }) => key)).toEqual(["p/\u0001a"]);
     expect(await deleter.deleteOne({ key: "p/\u0001a", versionId }, CALM)).toEqual(DELETED);
     expect(await owner.all()).toEqual([]);
+  });
+
+  test("deletes nothing of a batch that it refuses for a key with a control character", async () => {
+    const { deleter, owner } = await open();
+    const odd = { key: "p/\u0001a", versionId: await owner.put("p/\u0001a") };
+    const plain = { key: "p/b", versionId: await owner.put("p/b") };
+    const answer = await deleter.deleteBatch([odd, plain], CALM).catch((error: unknown) => error);
+    // A store may take it.
+    expect(await owner.all()).toHaveLength(answer instanceof StoreError ? 2 : 0);
+  });
+
+  test("deletes no version null and none without an id, but the others of their batch", async () => {
+    const { deleter, owner } = await open();
+    await owner.suspendVersioning();
+    await owner.put("p/a");
+    const none = ["null", ""].map((versionId) => ({ key: "p/a", versionId }));
+    for (const version of none) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other is gentler with the store
+      expect(await deleter.deleteOne(version, CALM)).toMatchObject({ type: "refused", retryable: false });
+    }
+    const absent = { key: "p/a", versionId: "never" };
+    expect(await deleter.deleteBatch([...none, absent], CALM)).toMatchObject([
+      { type: "refused", retryable: false },
+      { type: "refused", retryable: false },
+      {},
+    ]);
+    expect(await owner.all()).toMatchObject([{ key: "p/a", versionId: "null", type: "Version" }]);
+  });
+
+  test("deletes nothing for who gave up", async () => {
+    const { deleter, owner } = await open();
+    const version = { key: "p/a", versionId: await owner.put("p/a") };
+    const aborted = { name: "StoreError", code: "Aborted" };
+    await expect(deleter.deleteBatch([version], AbortSignal.abort())).rejects.toMatchObject(aborted);
+    await expect(deleter.deleteOne(version, AbortSignal.abort())).rejects.toMatchObject(aborted);
+    expect(await owner.all()).toHaveLength(1);
   });
 
   test("refuses a version under legal hold, and deletes the others of its batch", async () => {

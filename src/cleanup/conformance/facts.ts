@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CALM, listAll, type OpenBucket } from "./fixtures.ts";
+import { CALM, line, listAll, type OpenBucket } from "./fixtures.ts";
 
 /** What a store tells of a bucket and of one version. */
 export function factsConformance(open: OpenBucket): void {
@@ -21,6 +21,27 @@ export function factsConformance(open: OpenBucket): void {
     expect(await listAll(store, "p/")).toMatchObject([{ key: "p/a", versionId: "null", isLatest: true }]);
   });
 
+  test("keeps the version null beneath those written since versioning is enabled", async () => {
+    const { store, owner } = await open();
+    await owner.suspendVersioning();
+    await owner.put("p/a");
+    await owner.enableVersioning();
+    const young = await owner.put("p/a");
+    expect((await listAll(store, "p/")).map(line)).toEqual([`p/a ${young} Version latest`, "p/a null Version"]);
+    expect(await store.head({ key: "p/a", versionId: "null" }, CALM)).toMatchObject({ exists: true });
+  });
+
+  test("puts another object in the place of the version null while versioning is suspended", async () => {
+    const { store, owner } = await open();
+    const old = await owner.put("p/a");
+    await owner.suspendVersioning();
+    await owner.put("p/a", { body: "1" });
+    await owner.put("p/a", { body: "22" });
+    const entries = await listAll(store, "p/");
+    expect(entries.map(line)).toEqual(["p/a null Version latest", `p/a ${old} Version`]);
+    expect(entries[0]?.size).toBe(2);
+  });
+
   test("tells of a version that is there, is not, and is gone", async () => {
     const { store, deleter, owner } = await open();
     const version = { key: "p/a", versionId: await owner.put("p/a") };
@@ -36,6 +57,15 @@ export function factsConformance(open: OpenBucket): void {
     expect(await store.head(another, CALM)).toMatchObject({ exists: true });
     expect(await store.head({ key: "p/never", versionId: version.versionId }, CALM)).toEqual({ exists: false });
     expect(await store.tags(version, CALM)).toEqual([]);
+  });
+
+  test("has no facts of a delete marker, nor hides with it those of the version below", async () => {
+    const { store, owner } = await open();
+    const below = { key: "p/a", versionId: await owner.put("p/a") };
+    const marker = { key: "p/a", versionId: await owner.mark("p/a") };
+    expect(await store.head(marker, CALM)).toEqual({ exists: false });
+    expect(await store.tags(marker, CALM)).toEqual([]);
+    expect(await store.head(below, CALM)).toMatchObject({ exists: true });
   });
 
   test("tells tags of each version apart", async () => {
@@ -63,6 +93,32 @@ export function factsConformance(open: OpenBucket): void {
     await expect(store.probeLockRights(retained, CALM)).resolves.toBeUndefined();
     await owner.release(held);
     expect(await store.head(held, CALM)).toMatchObject({ legalHold: false });
+  });
+
+  test.for([true, false])(
+    "takes a version without locks for no lack of rights (bucket with locks: %s)",
+    async (objectLock) => {
+      const { store, owner } = await open({ objectLock });
+      const version = { key: "p/a", versionId: await owner.put("p/a") };
+      await expect(store.probeLockRights(version, CALM)).resolves.toBeUndefined();
+    },
+  );
+
+  test("tells nothing to who gave up", async () => {
+    const { store, owner } = await open();
+    const version = { key: "p/a", versionId: await owner.put("p/a") };
+    const gone = AbortSignal.abort();
+    const calls = [
+      store.bucketState(gone),
+      store.head(version, gone),
+      store.tags(version, gone),
+      store.probeLockRights(version, gone),
+      store.read("p/a", 10, gone),
+    ];
+    for (const { status, reason } of (await Promise.allSettled(calls)).map((end) => ({ reason: undefined, ...end }))) {
+      expect(status).toBe("rejected");
+      expect(reason).toMatchObject({ name: "StoreError", code: "Aborted" });
+    }
   });
 
   test("knows how far its clock is from this one", async () => {

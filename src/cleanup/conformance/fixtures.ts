@@ -25,6 +25,7 @@ export interface BucketOwner {
   /** Ends a legal hold. */
   release(version: VersionId): Promise<void>;
   suspendVersioning(): Promise<void>;
+  enableVersioning(): Promise<void>;
   /** Everything there is, by another way than the port's. */
   all(): Promise<readonly VersionEntry[]>;
 }

@@ -15,6 +15,9 @@ const open: OpenBucket = ({ objectLock = false, unversioned = false } = {}) => {
     suspendVersioning: async () => {
       store.versioning = "Suspended";
     },
+    enableVersioning: async () => {
+      store.versioning = "Enabled";
+    },
     all: () => Promise.resolve(store.all()),
   };
   return Promise.resolve({ store, deleter: store.deleter(), owner });
@@ -49,6 +52,31 @@ describe("MemoryStore", () => {
     store.faults = { after: fail };
     await expect(store.deleter().deleteOne(version, CALM)).rejects.toBe(slow);
     expect(store.all()).toEqual([]);
+  });
+
+  it("gives up with the signal while a call waits, and nobody knows whether it took effect", async () => {
+    const store = new MemoryStore();
+    const [first, second] = ["p/a", "p/b"].map((key) => ({ key, versionId: store.put(key) }));
+    if (first === undefined || second === undefined) throw new Error("there are no versions");
+    const giveUp = (patience: AbortController) => () => {
+      queueMicrotask(() => patience.abort());
+      return new Promise<void>(() => undefined);
+    };
+    const early = new AbortController();
+    store.faults = { before: giveUp(early) };
+    await expect(store.deleter().deleteOne(first, early.signal)).rejects.toMatchObject({ code: "Aborted" });
+    const late = new AbortController();
+    store.faults = { after: giveUp(late) };
+    await expect(store.deleter().deleteOne(second, late.signal)).rejects.toMatchObject({ code: "Aborted" });
+    expect(store.all().map(({ key }) => key)).toEqual(["p/a"]);
+  });
+
+  it("refuses a batch with a key that XML cannot carry, as Ceph does", async () => {
+    const store = new MemoryStore();
+    const versions = ["p/\u0001", "p/b"].map((key) => ({ key, versionId: store.put(key) }));
+    const refusal = { code: "RefusedByStore", retryable: false };
+    await expect(store.deleter().deleteBatch(versions, CALM)).rejects.toMatchObject(refusal);
+    expect(store.all()).toHaveLength(2);
   });
 
   it("says of a version what it is told to, and keeps it", async () => {

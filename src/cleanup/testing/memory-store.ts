@@ -9,6 +9,7 @@ import {
   type ObjectTag,
   type PageMarker,
   StoreError,
+  type StoreErrorReason,
   type VersionDeleter,
   type VersionEntry,
   type VersionHead,
@@ -79,6 +80,7 @@ export class MemoryStore implements ObjectStore {
   /** Newest first. */
   readonly #keys = new Map<string, Stored[]>();
   #sorted: string[] | undefined = [];
+  readonly #counts = new Map<StoreCall["verb"], number>();
   #versions = 0;
   #lastAt: number;
 
@@ -196,10 +198,8 @@ export class MemoryStore implements ObjectStore {
     };
     return {
       deleteBatch: (versions, signal) => {
-        if (versions.length > 0 && versions.length <= MAX_BATCH) return remove(versions, signal);
-        return Promise.reject(
-          refusal("BatchTooLarge", `a batch has 1 to ${MAX_BATCH} versions, not ${versions.length}`),
-        );
+        const lack = lackOf(versions);
+        return lack === undefined ? remove(versions, signal) : Promise.reject(lack);
       },
       deleteOne: async (version, signal) => (await remove([version], signal))[0] ?? { type: "unaccounted" },
     };
@@ -207,16 +207,20 @@ export class MemoryStore implements ObjectStore {
 
   async #call<T>(draft: Omit<StoreCall, "nth">, signal: AbortSignal, effect: (call: StoreCall) => T): Promise<T> {
     throwIfAborted(signal);
-    const call = { ...draft, nth: this.calls.filter(({ verb }) => verb === draft.verb).length + 1 };
+    const nth = (this.#counts.get(draft.verb) ?? 0) + 1;
+    this.#counts.set(draft.verb, nth);
+    const call = { ...draft, nth };
     this.calls.push(call);
-    await this.faults.before?.(call);
+    await orGivenUp(signal, this.faults.before?.(call));
     throwIfAborted(signal);
     const result = effect(call);
-    await this.faults.after?.(call);
+    await orGivenUp(signal, this.faults.after?.(call));
     return result;
   }
 
   #delete(version: VersionId, call: StoreCall): DeleteOutcome {
+    // As the S3 store: neither is ever sent.
+    if (["", "null"].includes(version.versionId)) return { type: "refused", code: "NoVersionId", retryable: false };
     const lie = this.faults.outcome?.(version, call);
     if (lie !== undefined && lie.type !== "deleted") return lie;
     const stored = this.#find(version);
@@ -286,13 +290,42 @@ function rest(entries: readonly VersionEntry[], { versionId }: PageMarker): read
   return at < 0 ? [] : entries.slice(at + 1);
 }
 
-function refusal(
-  code: "AccessDenied" | "NoSuchKey" | "ManifestTooLarge" | "BatchTooLarge",
-  message: string,
-): StoreError {
+/** XML 1.0 has no such characters (https://www.w3.org/TR/xml/#charsets). */
+// oxlint-disable-next-line no-control-regex -- those are meant
+const NOT_IN_XML = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/;
+
+/** Why a batch is refused as a whole; Ceph takes none with a key that XML cannot carry. */
+function lackOf(versions: readonly VersionId[]): StoreError | undefined {
+  if (versions.length === 0 || versions.length > MAX_BATCH) {
+    return refusal("BatchTooLarge", `a batch has 1 to ${MAX_BATCH} versions, not ${versions.length}`);
+  }
+  const isOdd = versions.some(({ key }) => NOT_IN_XML.test(key));
+  return isOdd ? refusal("RefusedByStore", "the batch is not XML") : undefined;
+}
+
+function refusal(code: StoreErrorReason, message: string): StoreError {
   return new StoreError(code, message, { retryable: false });
 }
 
 function throwIfAborted(signal: AbortSignal): void {
-  if (signal.aborted) throw new StoreError("Aborted", "the call was given up", { retryable: true });
+  if (signal.aborted) throw aborted();
+}
+
+/** Waits for what a test has to wait for, and no longer than the caller does. */
+async function orGivenUp(signal: AbortSignal, waiting: void | Promise<void>): Promise<void> {
+  if (waiting === undefined) return;
+  let onAbort: (() => void) | undefined;
+  const givenUp = new Promise<never>((_, reject) => {
+    onAbort = () => reject(aborted());
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+  try {
+    await Promise.race([waiting, givenUp]);
+  } finally {
+    if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
+  }
+}
+
+function aborted(): StoreError {
+  return new StoreError("Aborted", "the call was given up", { retryable: true });
 }

@@ -101,6 +101,10 @@ export class TestBucket implements BucketOwner {
     await this.setVersioning("Suspended");
   }
 
+  async enableVersioning(): Promise<void> {
+    await this.setVersioning("Enabled");
+  }
+
   async setVersioning(status: "Enabled" | "Suspended"): Promise<void> {
     const VersioningConfiguration = { Status: status };
     await this.client.send(new PutBucketVersioningCommand({ Bucket: this.name, VersioningConfiguration }));
