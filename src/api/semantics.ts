@@ -1,6 +1,7 @@
 import { formatDuration, parseDuration } from "../lib/duration.ts";
 import { chosenDestinationIsSigned } from "./chosen-destination.ts";
 import { type Check, refuse, type Subject, warn } from "./check.ts";
+import { cleanupsAreSigned } from "./signed-cleanup.ts";
 import type { WebhookRouteRetry } from "./generated/webhook-route.ts";
 import { WORKER_ENV } from "./names.ts";
 import { joinPath, type Problem } from "./problem.ts";
@@ -16,6 +17,7 @@ const RESERVED_HEADERS =
 const CHECKS: readonly Check[] = [
   ...VERIFICATION_CHECKS,
   chosenDestinationIsSigned,
+  cleanupsAreSigned,
   function headersAreFree({ route }) {
     const { headers = {}, forwardHeaders = [] } = route.spec.delivery ?? {};
     return [
