@@ -74,10 +74,28 @@ describe("validateCleanupPolicy", () => {
       { exclusions: { manifests: [{ prefix: "warehouses/{scope}/manifests/", keysFrom: "lines" }] } },
       "spec.exclusions.manifests[0].prefix",
     ],
+    [
+      { exclusions: { manifests: [{ prefix: "warehouses/wh-17/manifests/", keysFrom: "lines" }] } },
+      "spec.exclusions.manifests[0].prefix",
+    ],
+    [{ maxAttempts: 294 }, "spec.maxAttempts"],
   ])("warns of %j", (spec, path) => {
     const { problems, policy: accepted } = validateCleanupPolicy(policy(spec));
     expect(problems).toEqual([expect.objectContaining({ path, severity: "warning" })]);
     expect(accepted).toBeDefined();
+  });
+
+  test.each([
+    { maxAttempts: 293 },
+    {
+      exclusions: {
+        manifests: [{ prefix: "warehouses/{scope}/manifests/", keysFrom: "lines" }],
+        protectedPrefixes: ["warehouses/{scope}/manifests/"],
+      },
+    },
+    { exclusions: { manifests: [{ prefix: "manifests/{scope}/", keysFrom: "lines" }] } },
+  ])("has nothing to say of %j", (spec) => {
+    expect(validateCleanupPolicy(policy(spec)).problems).toEqual([]);
   });
 
   test("fills in what is not written", () => {
@@ -125,7 +143,7 @@ describe.each<Kind>([...BOTH])("the CRD of %s", (kind) => {
     const wrong: string[] = [];
     walk(crdSchema(kind), (node, path) => {
       if (node.type === "string" && node.maxLength === undefined) wrong.push(path);
-      if (node.type === "array" && (node.maxItems ?? node["x-kubernetes-list-type"]) === undefined) wrong.push(path);
+      if (node.type === "array" && node.maxItems === undefined) wrong.push(path);
       if (node.type === "array" && node["x-kubernetes-list-type"] === undefined) wrong.push(path);
       if (node.additionalProperties && node.maxProperties === undefined) wrong.push(path);
       if (node.default !== undefined && (path.includes("[]") || typeof node.default === "object")) wrong.push(path);

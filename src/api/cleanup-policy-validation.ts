@@ -1,6 +1,9 @@
+import { isIPv4 } from "node:net";
 import { parseDuration } from "../lib/duration.ts";
 import { isRecord } from "../lib/record.ts";
 import { refuse, warn } from "./check.ts";
+import { isCleaned } from "./cleaned-prefix.ts";
+import { attemptsWithin } from "./cleanup-attempts.ts";
 import { type ResolvedCleanupPolicySpec, resolveCleanupPolicySpec } from "./cleanup-policy-defaults.ts";
 import { parseInstant } from "./cleanup-request.ts";
 import { crdSchema } from "./crd.ts";
@@ -96,9 +99,9 @@ const CHECKS: readonly Check[] = [
         : [],
     );
   },
-  function manifestsAreNotCleaned({ prefixTemplate, exclusions: { manifests } }) {
+  function manifestsAreNotCleaned({ prefixTemplate, exclusions: { manifests, protectedPrefixes } }) {
     return manifests.flatMap(({ prefix }, index) =>
-      prefix.startsWith(prefixTemplate)
+      isCleaned(prefixTemplate, prefix, protectedPrefixes)
         ? [
             warn({
               path: `spec.exclusions.manifests[${index}].prefix`,
@@ -108,6 +111,17 @@ const CHECKS: readonly Check[] = [
           ]
         : [],
     );
+  },
+  function attemptsFitTheDeadline({ maxAttempts, runDeadline }) {
+    const most = attemptsWithin(parseDuration(runDeadline));
+    if (maxAttempts <= most) return [];
+    const message = `runDeadline (${runDeadline}) ends a run before: it has room for ${most} attempts with the pauses between them`;
+    return [warn({ path: "spec.maxAttempts", message, remedy: "leave it out, or lengthen runDeadline" })];
+  },
+  function bucketCanExist({ s3: { bucket } }) {
+    if (!bucket.includes("..") && !isIPv4(bucket)) return [];
+    const message = "no bucket has such a name: two dots stand together, or it is an IP address";
+    return [refuse({ path: "spec.s3.bucket", message, remedy: "write the name of a bucket" })];
   },
   function deletionsAreRehearsed({ safety, ...spec }) {
     if (!enforces(spec) || safety.requireDryRun) return [];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { attemptsWithin, backoffMs } from "./cleanup-attempts.ts";
 import { resolveCleanupPolicySpec } from "./cleanup-policy-defaults.ts";
-import { modeOf, policyDigest, scopePrefix, snapshotOf } from "./cleanup-snapshot.ts";
+import { modeOf, policyDigest, snapshotOf } from "./cleanup-snapshot.ts";
 import type { CleanupPolicySpec } from "./generated/cleanup-policy.ts";
 
 const written: CleanupPolicySpec = {
@@ -72,8 +72,14 @@ describe("snapshotOf", () => {
     expect(JSON.stringify(snapshot)).not.toContain("credentials");
   });
 
-  it("puts a scope in as it is", () => {
-    expect(scopePrefix("a/{scope}/", "$&")).toBe("a/$&/");
+  it("protects prefixes that are named by the scope, each once", () => {
+    const protectedPrefixes = ["w/{scope}/keep/", "w/live/keep/", "w/{scope}"];
+    const { exclusions } = snapshotOf(resolveCleanupPolicySpec({ ...written, exclusions: { protectedPrefixes } }), {
+      scope: "live",
+      mode: "Enforce",
+      generation: 1,
+    });
+    expect(exclusions.protectedPrefixes).toEqual(["w/live/keep/", "w/live"]);
   });
 });
 

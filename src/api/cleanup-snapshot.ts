@@ -1,4 +1,5 @@
 import { shortHash } from "../lib/hash.ts";
+import { scopePrefix } from "./cleaned-prefix.ts";
 import type { ResolvedCleanupPolicySpec } from "./cleanup-policy-defaults.ts";
 import { CLEANUP_MODES, type CleanupMode } from "./cleanup-run.ts";
 import type { CleanupSnapshot } from "./generated/cleanup-run.ts";
@@ -14,11 +15,6 @@ export function policyDigest({ s3, prefixTemplate, exclusions }: ResolvedCleanup
     protectedPrefixes,
   ];
   return shortHash(JSON.stringify(parts));
-}
-
-/** Where the objects of a scope lie. */
-export function scopePrefix(template: string, scope: string): string {
-  return template.replaceAll("{scope}", () => scope);
 }
 
 /** What a run of a scope may do: never more than the scope's mode, whatever it asks for. */
@@ -51,7 +47,8 @@ export function snapshotOf(
       objectLock,
       legalHold,
       manifests: manifests.map(({ prefix, keysFrom }) => ({ prefix: scopePrefix(prefix, run.scope), keysFrom })),
-      protectedPrefixes,
+      // The list is a set: two of them may be the same for one scope.
+      protectedPrefixes: [...new Set(protectedPrefixes.map((prefix) => scopePrefix(prefix, run.scope)))],
       maxAge,
     },
     batchSize: spec.batchSize,

@@ -147,7 +147,7 @@ export interface CleanupPolicySpec {
       keysFrom: string;
     }[];
     /**
-     * Keys that begin with one of them stay.
+     * Keys that begin with one of them stay; {scope} stands for the scope.
      *
      * @maxItems 16
      */
