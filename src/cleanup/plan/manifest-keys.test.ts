@@ -32,4 +32,9 @@ describe("manifestKeys", () => {
   ])("refuses a manifest without text at %s rather than take it for an empty one", (from, body) => {
     expect(() => manifestKeys(body, from)).toThrow(ManifestError);
   });
+
+  it("refuses a manifest of more than a million keys", () => {
+    expect(manifestKeys(Buffer.from("a\n".repeat(1_000_000)), "lines")).toHaveLength(1_000_000);
+    expect(() => manifestKeys(Buffer.from("a\n".repeat(1_000_001)), "lines")).toThrow(ManifestError);
+  });
 });

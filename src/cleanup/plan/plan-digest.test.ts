@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { extendDigest } from "./plan-digest.ts";
@@ -15,4 +16,12 @@ test("the digest of a list is the same however it is cut, and another one for an
     }),
   );
   expect(extendDigest("", [])).toBe("");
+});
+
+test("the digest is of every version before, of each key and version apart", () => {
+  const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+  const first = sha256("\np/a\0v1");
+  expect(extendDigest("", [{ key: "p/a", versionId: "v1" }])).toBe(first);
+  expect(extendDigest(first, [{ key: "p/b", versionId: "v2" }])).toBe(sha256(`${first}\np/b\0v2`));
+  expect(extendDigest("", [{ key: "p/av", versionId: "1" }])).not.toBe(first);
 });
