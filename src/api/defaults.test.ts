@@ -147,6 +147,7 @@ describe("resolveSpec", () => {
     expect(resolved.destinations[1]?.delivery.retry).toMatchObject({ schedule: FOREIGN_ENDPOINT_SCHEDULE });
     expect(resolved.destinations[2]?.delivery.retry).toEqual(resolved.destinations[1]?.delivery.retry);
     expect(resolved.destinations[0]).toMatchObject({ serviceRef: { path: "/", scheme: "http" } });
+    expect(resolved.payload.format).toBe("JSON");
   });
 
   test("keeps what is written", () => {

@@ -178,10 +178,14 @@ function resolveLimits(limits: Spec["limits"]): ResolvedWebhookRouteSpec["limits
   };
 }
 
-function resolvePayload({ payload }: Spec, preset: Preset | undefined): ResolvedWebhookRouteSpec["payload"] {
+function resolvePayload(
+  { payload, destinations = [] }: Spec,
+  preset: Preset | undefined,
+): ResolvedWebhookRouteSpec["payload"] {
   const merged = { format: "Any" as const, requiredFields: [], ...preset?.payload, ...payload };
-  const isWritten = payload?.format !== undefined;
-  return !isWritten && merged.requiredFields.length > 0 ? { ...merged, format: "JSON" } : merged;
+  if (payload?.format !== undefined) return merged;
+  const isRead = merged.requiredFields.length > 0 || destinations.some(({ cleanup }) => cleanup !== undefined);
+  return isRead ? { ...merged, format: "JSON" } : merged;
 }
 
 /** A target that runs in the cluster under the same hands is called in parallel; so is the API server, which takes the runs of a cleanup. */

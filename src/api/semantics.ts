@@ -18,6 +18,12 @@ const CHECKS: readonly Check[] = [
   ...VERIFICATION_CHECKS,
   chosenDestinationIsSigned,
   cleanupsAreSigned,
+  function cleanupsAreJson({ route, spec }) {
+    if (route.spec.payload?.format !== "Any" || spec.destinations.every(({ cleanup }) => cleanup === undefined))
+      return [];
+    const message = "a cleanup reads the body as JSON: every other one is refused";
+    return [refuse({ path: "spec.payload.format", message, remedy: "write JSON, or leave it out" })];
+  },
   function headersAreFree({ route }) {
     const { headers = {}, forwardHeaders = [] } = route.spec.delivery ?? {};
     return [

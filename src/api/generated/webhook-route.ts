@@ -114,7 +114,7 @@ export interface WebhookRouteSpec {
   };
   payload?: {
     /**
-     * Default: JSON with requiredFields, else what the preset demands, else Any.
+     * Default: JSON with requiredFields or a cleanup destination, else what the preset demands, else Any.
      */
     format?: "Any" | "JSON";
     /**
