@@ -8,7 +8,10 @@ import { type Live, slim } from "../../kube/objects.ts";
 import { Reflector } from "../../kube/reflector.ts";
 import { isNewer } from "../../kube/resource-version.ts";
 import type { KubernetesMetrics } from "../../observability/kubernetes-metrics.ts";
+import { systemTimers } from "../../lib/timers.ts";
 import type { Readiness } from "../../observability/http.ts";
+import { readinessOf } from "../../runtime/health.ts";
+import { completedCutoff } from "./completed-cutoff.ts";
 import { type PolicyRecord, RecordConflictError, type RunRecord, type RunRecords } from "./port.ts";
 
 export interface KubeRunRecordsOptions {
@@ -19,6 +22,10 @@ export interface KubeRunRecordsOptions {
   readonly metrics: Pick<KubernetesMetrics, "watchErrors" | "watchRelists">;
   /** Every failure that is retried. */
   readonly onError?: (error: unknown) => void;
+  /** The server's data was restored from a backup, see `ReflectorOptions`: versions that were seen may be given out again, so nothing that was concluded from them holds. */
+  readonly onRestored?: () => void;
+  /** For tests. */
+  readonly idleMs?: number;
 }
 
 /** A write that is not answered by then is not known to have been made, ms: much less than the life of a lease. */
@@ -43,17 +50,24 @@ export class KubeRunRecords implements RunRecords {
 
   constructor(options: KubeRunRecordsOptions) {
     this.#options = options;
-    const { client, namespace, policy, metrics, onError } = options;
+    const { client, namespace, policy, metrics, onError, onRestored, idleMs } = options;
     const common = {
       transport: client.transport,
       namespace,
       metrics,
       refusedDelayMs: REFUSED_DELAY_MS,
       ...(onError && { onError }),
+      ...(idleMs !== undefined && { idleMs }),
     };
     // Only this form may be allowed by a Role with resourceNames (kubernetes.io/docs, "Using RBAC Authorization").
-    this.#policies = new Reflector({ ...common, type: CLEANUP_POLICIES, fieldSelector: `metadata.name=${policy}` });
-    this.#reflector = new Reflector({ ...common, type: CLEANUP_RUNS });
+    const fieldSelector = `metadata.name=${policy}`;
+    this.#policies = new Reflector({ ...common, type: CLEANUP_POLICIES, fieldSelector });
+    const forget = () => {
+      this.#runs.clear();
+      this.#tell();
+      onRestored?.();
+    };
+    this.#reflector = new Reflector({ ...common, type: CLEANUP_RUNS, onRestored: forget });
   }
 
   /** Begins to watch. Does not wait for the API server. */
@@ -71,35 +85,33 @@ export class KubeRunRecords implements RunRecords {
     await this.#running;
   }
 
-  /** Whether policy and runs were ever read, and may still be. */
+  /** Ready while both kinds were read, may be read and are heard of, and the policy is there. */
   readiness(): Readiness {
     const { namespace, policy } = this.#options;
-    const problems = [this.#policies, this.#reflector].flatMap(({ hasSynced, refusal, type }) => {
-      if (refusal !== undefined) return [`the API server refuses to list ${type.plural} in ${namespace}: ${refusal}`];
-      return hasSynced ? [] : [`${type.plural} in ${namespace} were not read yet`];
-    });
-    const isMissing = problems.length === 0 && this.policy() === undefined;
-    return { ok: problems.length === 0, problems: isMissing ? [`there is no CleanupPolicy ${policy}`] : problems };
+    const readiness = readinessOf([this.#policies, this.#reflector], systemTimers);
+    if (!readiness.ok || this.#live() !== undefined) return readiness;
+    return { ok: false, problems: [`there is no CleanupPolicy ${policy} in namespace ${namespace}`] };
   }
 
   open(): readonly RunRecord[] {
     // Without the policy no run is known to be its own.
     const uid = this.#live()?.metadata.uid;
-    this.#open ??= [...this.#runs.values()].map(({ record }) => record).filter(({ status }) => !isFinished(status));
-    return this.#open.filter(({ spec }) => spec.policyRef.uid === uid);
+    this.#open ??= [...this.#runs.values()]
+      .map(({ record }) => record)
+      .filter(({ spec, status }) => spec.policyRef.uid === uid && !isFinished(status));
+    return this.#open;
   }
 
   policy(): PolicyRecord | undefined {
     const live = this.#live();
     if (live === undefined) return undefined;
-    const { uid } = live.metadata;
+    const { uid: policyUid } = live.metadata;
     return {
-      uid,
+      uid: policyUid,
       suspended: live.spec.suspend ?? false,
       completedCutoff: (scope) => {
-        const known = live.status?.scopes?.find(({ name }) => name === scope)?.lastCutoff;
-        const cutoffs = [known, ...this.#completed(uid, scope)].flatMap((text) => parseInstant(text ?? "") ?? []);
-        return cutoffs.length === 0 ? undefined : Math.max(...cutoffs);
+        const runs = [...this.#runs.values()].map(({ record }) => record);
+        return completedCutoff({ policyUid, scopes: live.status?.scopes, runs }, scope);
       },
     };
   }
@@ -127,15 +139,6 @@ export class KubeRunRecords implements RunRecords {
   #live(): Live<PolicyObject> | undefined {
     const { namespace, policy } = this.#options;
     return this.#policies.store.get(`${namespace}/${policy}`);
-  }
-
-  /** Cutoffs of Enforce runs that are done, also of those that the policy's status does not name yet. */
-  #completed(uid: string, scope: string): string[] {
-    return [...this.#runs.values()].flatMap(({ record: { spec, status } }) => {
-      const isDone = status.phase === "Succeeded" || status.phase === "CompletedWithSkips";
-      const isOfScope = spec.policyRef.uid === uid && spec.scope === scope;
-      return isDone && isOfScope && status.snapshot?.mode === "Enforce" ? [spec.cutoff] : [];
-    });
   }
 
   #put(next: Live<RunObject>): void {

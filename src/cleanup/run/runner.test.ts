@@ -70,7 +70,8 @@ describe("which runs", () => {
         name,
         scope: name[0] ?? "",
         receivedAt: 1_000 - index,
-        spec: { cutoff: new Date(CUTOFF + index).toISOString() },
+        // A run that comes later may not have an older cutoff: it would be superseded.
+        spec: { cutoff: new Date(CUTOFF - index).toISOString() },
       });
     const runner = await started();
     expect(order).toEqual(["e", "d", "c", "b"]);

@@ -1,5 +1,6 @@
 import type { CleanupRunSpec, CleanupRunStatus } from "../../api/generated/cleanup-run.ts";
 import { isFinished } from "../../api/cleanup-run.ts";
+import { completedCutoff } from "../records/completed-cutoff.ts";
 import { type PolicyRecord, RecordConflictError, type RunRecord, type RunRecords } from "../records/port.ts";
 
 /** What goes wrong with a write: throw before it takes effect, or after, when nobody knows. */
@@ -64,7 +65,15 @@ export class MemoryRecords implements RunRecords {
 
   policy(): PolicyRecord | undefined {
     if (!this.hasPolicy) return undefined;
-    return { uid: this.#policyUid, suspended: this.suspended, completedCutoff: (scope) => this.completed.get(scope) };
+    const policyUid = this.#policyUid;
+    return {
+      uid: policyUid,
+      suspended: this.suspended,
+      completedCutoff: (scope) => {
+        const scopes = [...this.completed].map(([name, at]) => ({ name, lastCutoff: new Date(at).toISOString() }));
+        return completedCutoff({ policyUid, scopes, runs: this.#runs.values() }, scope);
+      },
+    };
   }
 
   onChange(listener: () => void): () => void {

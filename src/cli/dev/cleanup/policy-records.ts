@@ -1,6 +1,7 @@
 import type { CleanupRunStatus } from "../../../api/generated/cleanup-run.ts";
 import { parseInstant } from "../../../api/cleanup-request.ts";
 import { isFinished } from "../../../api/cleanup-run.ts";
+import { completedCutoff } from "../../../cleanup/records/completed-cutoff.ts";
 import {
   type PolicyRecord,
   RecordConflictError,
@@ -36,8 +37,8 @@ export class PolicyRecords implements RunRecords {
       uid: policy.uid,
       suspended: policy.spec.suspend ?? false,
       completedCutoff: (scope) => {
-        const known = policy.status?.scopes?.find(({ name }) => name === scope)?.lastCutoff;
-        return parseInstant(known ?? "");
+        const runs = this.#all.runsOf(this.#key).map((run) => this.#recordOf(run));
+        return completedCutoff({ policyUid: policy.uid, scopes: policy.status?.scopes, runs }, scope);
       },
     };
   }
