@@ -13,7 +13,7 @@ import { systemTimers } from "../lib/timers.ts";
 import { createAdminServer } from "../observability/http.ts";
 import { createLogger } from "../observability/logger.ts";
 import { createMetrics } from "../observability/metrics.ts";
-import { mountedCredentials } from "./cleaner/credentials.ts";
+import { rotatingCredentials } from "./cleaner/credentials.ts";
 import { closeNow, ownConfigRoleCommand } from "./role.ts";
 
 /** `davit cleaner`: carries out the runs of a CleanupPolicy. */
@@ -39,7 +39,13 @@ async function startCleaner(config: CleanerConfig): Promise<() => Promise<void>>
   const client = new KubeClient(new KubeTransport({ auth, metrics, userAgent: "davit-cleaner" }));
   const onError = (error: unknown) =>
     logger.warn({ err: error }, "reading runs from the API server failed; it is tried again");
-  const records = new KubeRunRecords({ client, namespace, policy, metrics, onError });
+  const onRestored = () => {
+    logger.error(
+      "the API server's data was restored from a backup: what is known here no longer holds; ending, to begin anew",
+    );
+    process.kill(process.pid, "SIGTERM");
+  };
+  const records = new KubeRunRecords({ client, namespace, policy, metrics, onError, onRestored });
   const storeOf = await storeOpener(config);
   const holder = identity ?? `${hostname()}_${randomUUID()}`;
   const runner = new CleanupRunner({
@@ -67,7 +73,7 @@ async function startCleaner(config: CleanerConfig): Promise<() => Promise<void>>
   };
 }
 
-/** Opens the store of a run, with the credentials as they are then: a Secret that was changed takes effect with the next attempt. */
+/** Opens the store of a run. A Secret of credentials that is changed is used from then on; authorities with the next attempt. */
 async function storeOpener({
   cleaner: { credentialsDirectory, caFile },
 }: CleanerConfig): Promise<ConstructorParameters<typeof CleanupRunner>[0]["storeOf"]> {
@@ -76,7 +82,7 @@ async function storeOpener({
   return ({ s3 }) =>
     createS3Store({
       s3,
-      ...(credentialsDirectory !== undefined && { credentials: mountedCredentials(credentialsDirectory) }),
+      ...(credentialsDirectory !== undefined && { credentials: rotatingCredentials(credentialsDirectory) }),
       ...(caFile !== undefined && { ca: readFileSync(caFile, "utf8") }),
     });
 }

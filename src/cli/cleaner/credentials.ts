@@ -1,36 +1,75 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { S3Credentials } from "../../cleanup/store/s3/client.ts";
 import { StoreError } from "../../cleanup/store/port.ts";
 
-/** As the keys of the Secret that a policy names (`spec.s3.credentialsSecretRef`). */
-const FILES = { accessKeyId: "accessKeyId", secretAccessKey: "secretAccessKey", sessionToken: "sessionToken" } as const;
+/** Credentials of a store by the keys of the Secret that a policy names (`spec.s3.credentialsSecretRef`). */
+type ValueOf = (key: "accessKeyId" | "secretAccessKey" | "sessionToken") => string | undefined;
+
+/** The SDK asks a function again when what it was given is valid for less than this (`EXPIRATION_MS` of @smithy/core), ms. */
+const SDK_MARGIN_MS = 300_000;
+/** Files of a mounted Secret are read again when what is known is this old, ms: little beside the minute that a kubelet takes to bring them. */
+const REREAD_MS = 5_000;
+/** The kubelet may take the old files away while they are read; twice in a row it does not. */
+const LOOKS = 2;
 
 /**
- * Credentials of the store out of the files of a mounted Secret. One line end at the end of each does not count.
- *
- * @throws {@link StoreError} `InvalidCredentials` that names the file, never what is in one; retryable, as a Secret may be on its way
+ * Credentials out of a Secret. One line end at the end of each value does not count.
+ * @throws {@link StoreError} `InvalidCredentials` that names the key that is missing, never a value; retryable, as a Secret may be on its way
  */
-export function mountedCredentials(directory: string): S3Credentials {
-  const accessKeyId = read(directory, FILES.accessKeyId);
-  const secretAccessKey = read(directory, FILES.secretAccessKey);
-  const sessionToken = read(directory, FILES.sessionToken);
-  if (accessKeyId === undefined) throw missing(FILES.accessKeyId);
-  if (secretAccessKey === undefined) throw missing(FILES.secretAccessKey);
+export function secretCredentials(valueOf: ValueOf): S3Credentials {
+  const read: ValueOf = (key) => valueOf(key)?.replace(/\r?\n$/, "") || undefined;
+  const [accessKeyId, secretAccessKey, sessionToken] = [
+    read("accessKeyId"),
+    read("secretAccessKey"),
+    read("sessionToken"),
+  ];
+  if (accessKeyId === undefined) throw missing("accessKeyId");
+  if (secretAccessKey === undefined) throw missing("secretAccessKey");
   return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
 }
 
-/** `undefined`: there is none, or it is empty. */
-function read(directory: string, file: string): string | undefined {
+/**
+ * {@link secretCredentials} of a directory that a Secret is mounted to, all of one version of it.
+ * @throws StoreError as there
+ */
+export function mountedCredentials(directory: string): S3Credentials {
+  for (let look = 1; ; look += 1) {
+    const place = currentOf(directory);
+    try {
+      return secretCredentials((key) => textOf(join(place, key)));
+    } catch (error) {
+      if (look === LOOKS || currentOf(directory) === place) throw error;
+    }
+  }
+}
+
+/** For an {@link S3Credentials} function of the SDK: a Secret that is changed is used a few seconds after the kubelet has brought it, also in the middle of a run. */
+export function rotatingCredentials(directory: string, rereadMs = REREAD_MS): () => Promise<S3Credentials> {
+  return async () => ({
+    ...mountedCredentials(directory),
+    expiration: new Date(Date.now() + SDK_MARGIN_MS + rereadMs),
+  });
+}
+
+/** The kubelet changes all files at once by turning one link, `..data` (kubernetes.io/docs, "Secrets", and pkg/volume/util/atomic_writer.go): read through it, two keys are never of two versions. */
+function currentOf(directory: string): string {
   try {
-    const text = readFileSync(join(directory, file), "utf8").replace(/\r?\n$/, "");
-    return text === "" ? undefined : text;
+    return realpathSync(join(directory, "..data"));
+  } catch {
+    return directory;
+  }
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
   } catch {
     return undefined;
   }
 }
 
-function missing(file: string): StoreError {
-  const message = `the Secret of spec.s3.credentialsSecretRef has no ${file}: put it there`;
+function missing(key: string): StoreError {
+  const message = `the Secret of spec.s3.credentialsSecretRef has no ${key}: put it there`;
   return new StoreError("InvalidCredentials", message, { retryable: true });
 }
