@@ -32,6 +32,7 @@ test.each([
   ["no file", ["plan", "--scope", "a"], "-f FILE"],
   ["no scope", ["plan", "-f", one], "--scope"],
   ["a scope that is a path", ["plan", "-f", one, "--scope", "../a"], "--scope"],
+  ["a limit that is no number", ["plan", "-f", one, "--scope", "a", "--limit", "many"], "--limit"],
   ["an unknown format", ["plan", "-f", one, "--scope", "a", "-o", "yaml"], "-o"],
   ["no cutoff", ["plan", "-f", one, "--scope", "a"], "--cutoff"],
   ["a cutoff without an offset", ["plan", "-f", one, "--scope", "a", "--cutoff", "2026-01-01T00:00:00"], "--cutoff"],

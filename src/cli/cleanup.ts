@@ -12,6 +12,7 @@ delete. It needs no cluster and has nothing to delete with. Credentials are thos
   --policy NAME          which CleanupPolicy, if there are several
   -n, --namespace NAME   its namespace
   --cutoff TIME          RFC 3339: versions last modified before it have expired; default now minus expireAfter
+  --limit N              planned versions that the table shows; default 20
   -o, --output FORMAT    table, json, or ndjson: every planned version a line, then the summary
 `;
 

@@ -50,11 +50,13 @@ function write(spec: object, data: object = {}): void {
   writeFileSync(file, [secret, policy].map((object) => stringify(object)).join("---\n"));
 }
 
-async function plan(...args: string[]) {
+const plan = (...args: string[]) => planOn({ isTTY: false }, ...args);
+
+async function planOn({ isTTY }: { readonly isTTY: boolean }, ...args: string[]) {
   let [stdout, stderr] = ["", ""];
   const io = {
     stdout: { write: (text: string) => (stdout += text) },
-    stderr: { write: (text: string) => (stderr += text) },
+    stderr: { write: (text: string) => (stderr += text), isTTY },
   };
   const code = await command.run(["plan", "-f", file, "--scope", "wh-1", "--cutoff", cutoff, ...args], io);
   return { code, stdout, stderr };
@@ -68,6 +70,15 @@ test("a plan is a table of counts, reasons and the first versions", async () => 
   expect(rows).toContainEqual(["LegalHold", "1"]);
   expect(rows).toContainEqual(["planned", "25"]);
   expect(stdout).toContain("and 5 more: -o ndjson lists all");
+  expect((await plan("--limit", "24")).stdout).toContain("and 1 more");
+});
+
+test("a terminal is shown how far a plan is, and the plan is the same", async () => {
+  const { code, stdout, stderr } = await planOn({ isTTY: true }, "-o", "json");
+  expect(code).toBe(0);
+  expect(stderr).toContain("counting: 27 versions");
+  expect(stderr).toContain("25 planned: 27 of 27 (100 %)");
+  expect(stdout).toBe((await plan("-o", "json")).stdout);
 });
 
 test("the list is that of the run that deletes, line by line, and so is its digest", async () => {
@@ -100,5 +111,21 @@ test("what an Enforce run would be refused for, and what keeps a plan from being
     stdout: "",
     stderr: expect.stringMatching(/^InvalidCredentials: /) as string,
   });
+  expect(denied.stderr).toContain("spec.s3.credentialsSecretRef");
   expect(denied.stderr).not.toContain("not-this-one");
+  write({}, { secretAccessKey: "" });
+  await expect(plan()).rejects.toThrow(/has no secretAccessKey/);
+});
+
+test("a bucket without versioning is told with its reason, and nothing of it is planned", async () => {
+  const unversioned = await makeBucket(sharedObjectStore(), { unversioned: true });
+  await unversioned.put(`${PREFIX}a`);
+  write({ s3: { endpoint: bucket.s3.endpoint, bucket: unversioned.name, credentialsSecretRef: { name: "s3" } } });
+  expect(await plan("-o", "ndjson")).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringMatching(/^VersioningNotEnabled: .*enable it/) as string,
+  });
+  write({ s3: { endpoint: bucket.s3.endpoint, bucket: "no-such-bucket", credentialsSecretRef: { name: "s3" } } });
+  expect(await plan()).toMatchObject({ code: 1, stderr: expect.stringMatching(/^BucketNotFound: /) as string });
 });

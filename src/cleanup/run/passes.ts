@@ -26,9 +26,14 @@ export const DRY_RUN_START: Stage = { position: { pass: "Inspect", round: 1 }, t
 /** What an Enforce run begins with. */
 export const ENFORCE_START: Stage = { position: { pass: "Survey", round: 1 }, tally: EMPTY_TALLY };
 
-/** Looks at everything that a run would delete. It has nothing to delete with. @returns the last numbers and how it ends */
-export async function dryRun(work: ScopeWork, stage: Stage): Promise<Completed> {
+/**
+ * Looks at everything that a run would delete. It has nothing to delete with.
+ * @param countFirst goes through the listing before, so that the journal comes to know how much there is to look at
+ * @returns how it ends
+ */
+export async function dryRun(work: ScopeWork, stage: Stage, countFirst = false): Promise<Completed> {
   await prepare(work);
+  if (countFirst) await surveyPass(work, ENFORCE_START.position, EMPTY_TALLY);
   const tally = await inspectPass(work, stage.position, stage.tally);
   await work.journal.commit({ pass: "Inspect", round: 1 }, tally);
   const { planned, kept } = tally.counters;

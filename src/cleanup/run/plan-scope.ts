@@ -15,8 +15,10 @@ export interface PlanScopeOptions {
   readonly signal: AbortSignal;
   /** Versions that would go, in the order in which they would be planned: what {@link PlannedScope.planDigest} is of. */
   readonly onPlanned?: (entries: readonly VersionEntry[]) => void;
-  /** Every 500 keys, and at the end. */
-  readonly onProgress?: (counters: CleanupCounters) => void;
+  /** Every page of `Survey`; every 500 keys of `Inspect`, and at its end. */
+  readonly onProgress?: (counters: CleanupCounters, pass: Position["pass"]) => void;
+  /** Goes through the listing before, as `Survey`: what that lists is what `Inspect` will have looked at in the end, unless somebody writes meanwhile. */
+  readonly countFirst?: boolean;
   readonly timers?: Timers;
 }
 
@@ -43,11 +45,11 @@ export interface ScopeNotPlanned {
 
 /** One dry run of one scope, without a record of it. Changes nothing: it has nothing to delete with. Never rejects. */
 export async function planScope(options: PlanScopeOptions): Promise<PlannedScope | ScopeNotPlanned> {
-  const { store, snapshot, cutoff, signal, onPlanned, onProgress, timers = systemTimers } = options;
+  const { store, snapshot, cutoff, signal, onPlanned, onProgress, countFirst, timers = systemTimers } = options;
   let last = EMPTY_TALLY;
-  const note = (_: Position, tally: TallyState) => {
+  const note = ({ pass }: Position, tally: TallyState) => {
     last = tally;
-    onProgress?.(tally.counters);
+    onProgress?.(tally.counters, pass);
   };
   const work = scopeWork({
     store,
@@ -61,7 +63,7 @@ export async function planScope(options: PlanScopeOptions): Promise<PlannedScope
     onOutcome: () => undefined,
   });
   try {
-    await dryRun(work, DRY_RUN_START);
+    await dryRun(work, DRY_RUN_START, countFirst);
   } catch (error) {
     const { code, message, retryable } = failureOf(error);
     return { type: "failed", reason: code, message, retryable };

@@ -323,6 +323,20 @@ test("a plan from elsewhere is the plan of a dry run, and has progress", async (
   expect(world.calls("delete")).toBe(0);
 });
 
+test("a plan may count first, which changes nothing of it", async () => {
+  putOld(1_200);
+  const seen: [string, number | undefined][] = [];
+  const options = { store: world.store, snapshot: snapshot(), cutoff: CUTOFF, timers };
+  const { signal } = new AbortController();
+  const plain = await planScope({ ...options, signal });
+  const onProgress = ({ listed }: { readonly listed?: number }, pass: string) => void seen.push([pass, listed]);
+  const counted = await planScope({ ...options, signal, countFirst: true, onProgress });
+  expect(counted).toEqual(plain);
+  const [surveyed, inspected] = ["Survey", "Inspect"].map((pass) => seen.filter(([one]) => one === pass));
+  expect(surveyed?.at(-1)).toEqual(["Survey", 1_200]);
+  expect(inspected).toEqual([500, 1_000, 1_200].map((listed) => ["Inspect", listed]));
+});
+
 test("a plan that is given up says so", async () => {
   const plan = await planScope({
     store: world.store,

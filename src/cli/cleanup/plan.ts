@@ -4,7 +4,7 @@ import { snapshotOf } from "../../api/cleanup-snapshot.ts";
 import { planScope } from "../../cleanup/run/plan-scope.ts";
 import { parseDuration } from "../../lib/duration.ts";
 import { stopSignals } from "../../lib/stop-signals.ts";
-import { CommandError, type Io, UsageError } from "../command.ts";
+import { CommandError, type Io, UsageError, wholeNumber } from "../command.ts";
 import { loadManifests } from "../manifest-files.ts";
 import { PlanOutput, planFormat } from "./plan-output.ts";
 import { storeOptions } from "./store-options.ts";
@@ -16,6 +16,7 @@ export const PLAN_OPTIONS = {
   namespace: { type: "string", short: "n" },
   cutoff: { type: "string" },
   output: { type: "string", short: "o" },
+  limit: { type: "string", default: "20" },
 } as const;
 
 interface PlanValues {
@@ -25,6 +26,7 @@ interface PlanValues {
   readonly namespace?: string | undefined;
   readonly cutoff?: string | undefined;
   readonly output?: string | undefined;
+  readonly limit: string;
 }
 
 /**
@@ -40,7 +42,7 @@ export async function planPolicyScope(values: PlanValues, io: Io): Promise<numbe
       "--scope: name a scope: letters, digits, '.', '_' and '-', with a letter or digit at both ends",
     );
   }
-  const format = planFormat(values.output);
+  const view = { format: planFormat(values.output), limit: wholeNumber("--limit", values.limit, [0, 10_000]) };
   const manifests = await loadManifests(file);
   const policy = chosenPolicy(manifests, values);
   const cutoff = cutoffOf(values.cutoff, policy);
@@ -48,19 +50,22 @@ export async function planPolicyScope(values: PlanValues, io: Io): Promise<numbe
   // The SDK takes some 30 MB, and a second to load: other commands do without.
   const { createS3Store } = await import("../../cleanup/store/s3/s3-store.ts");
   const { store } = createS3Store(storeOptions(snapshot.s3, policy, manifests.secrets));
-  const output = new PlanOutput(io, format, { policy: `${policy.namespace}/${policy.name}`, scope, cutoff, snapshot });
+  const output = new PlanOutput(io, view, { policy: `${policy.namespace}/${policy.name}`, scope, cutoff, snapshot });
+  const stopping = stopSignals();
+  const { signal } = stopping;
   try {
-    const { signal } = stopSignals();
     const result = await planScope({
       store,
       snapshot,
       cutoff,
       signal,
       onPlanned: (entries) => output.planned(entries),
-      onProgress: (counters) => output.progress(counters),
+      onProgress: (counters, pass) => output.progress(counters, pass),
+      countFirst: output.hasBar,
     });
-    return output.end(result);
+    return signal.aborted ? output.stopped() : output.end(result);
   } finally {
+    stopping.release();
     store.close();
   }
 }
