@@ -1,12 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { stringify } from "yaml";
 import { command } from "../../src/cli/cleanup.ts";
+import { startDavit } from "../support/dev-process.ts";
 import { makeBucket, type TestBucket } from "../support/object-store/bucket.ts";
 import { carryOut, nameOf, PREFIX } from "../support/object-store/carry-out.ts";
 import { sharedObjectStore } from "../support/object-store/shared.ts";
+import { startStoreProxy } from "../support/object-store/store-proxy.ts";
 
 // `davit cleanup plan` over a real store: what it says is what a run then does.
 
@@ -128,4 +130,15 @@ test("a bucket without versioning is told with its reason, and nothing of it is 
   });
   write({ s3: { endpoint: bucket.s3.endpoint, bucket: "no-such-bucket", credentialsSecretRef: { name: "s3" } } });
   expect(await plan()).toMatchObject({ code: 1, stderr: expect.stringMatching(/^BucketNotFound: /) as string });
+});
+
+test("a plan that is ended by Ctrl-C says so, and there is none", async () => {
+  const proxy = await startStoreProxy(sharedObjectStore().endpoint);
+  onTestFinished(() => proxy.stop());
+  proxy.instead = () => "hang";
+  write({ s3: { endpoint: proxy.endpoint, bucket: bucket.name, credentialsSecretRef: { name: "s3" } } });
+  const program = startDavit(["cleanup", "plan", "-f", file, "--scope", "wh-1", "--cutoff", cutoff]);
+  await expect.poll(() => proxy.requests.length).toBeGreaterThan(0);
+  program.child.kill("SIGINT");
+  expect(await program.ended).toEqual({ code: 1, stdout: "", stderr: "stopped before the end: there is no plan\n" });
 });
