@@ -68,6 +68,24 @@ export function factsConformance(open: OpenBucket): void {
     expect(await store.head(below, CALM)).toMatchObject({ exists: true });
   });
 
+  test("tells a delete marker that is there from one that is not, and from a version", async () => {
+    const { store, deleter, owner } = await open();
+    const key = "p/a+b %2F";
+    const below = { key, versionId: await owner.put(key) };
+    const older = { key, versionId: await owner.mark(key) };
+    const between = { key, versionId: await owner.put(key) };
+    const newer = { key, versionId: await owner.mark(key) };
+    await owner.put(`${key}/c`);
+    const markers = [older, newer];
+    for (const marker of markers) expect(await store.hasMarker(marker, CALM)).toBe(true);
+    for (const version of [below, between]) expect(await store.hasMarker(version, CALM)).toBe(false);
+    await deleter.deleteOne(newer, CALM);
+    expect(await store.hasMarker(newer, CALM)).toBe(false);
+    expect(await store.hasMarker(older, CALM)).toBe(true);
+    expect(await store.hasMarker({ key: "p/a", versionId: older.versionId }, CALM)).toBe(false);
+    expect(await store.hasMarker({ key: "q", versionId: older.versionId }, CALM)).toBe(false);
+  });
+
   test("tells tags of each version apart", async () => {
     const { store, owner } = await open();
     const tags = [
@@ -111,6 +129,7 @@ export function factsConformance(open: OpenBucket): void {
     const calls = [
       store.bucketState(gone),
       store.head(version, gone),
+      store.hasMarker(version, gone),
       store.tags(version, gone),
       store.probeLockRights(version, gone),
       store.read("p/a", 10, gone),

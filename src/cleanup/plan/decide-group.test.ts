@@ -16,10 +16,10 @@ function decide(drafts: readonly Draft[], facts: Record<string, VersionFacts> = 
   const plan = planGroup(groupOf("p/k", ...drafts), rules);
   const asked = plan.candidates.filter(({ type }) => type === "Version");
   const all = new Map(asked.map(({ versionId }) => [versionId, facts[versionId] ?? FREE]));
-  const { deletes, last, absent, kept } = decideGroup(plan, all, factRules);
+  const { deletes, stages, absent, kept } = decideGroup(plan, all, factRules);
   return {
     deletes: deletes.map(({ versionId }) => versionId),
-    last: last?.versionId,
+    stages: stages.map((stage) => stage.map(({ versionId }) => versionId).join(" ")),
     absent: absent.map(({ versionId }) => versionId),
     kept: kept.map(({ entry, reason }) => `${entry.versionId} ${reason}`),
   };
@@ -48,7 +48,7 @@ describe("decideGroup", () => {
       ),
     ).toEqual({
       deletes: ["v0"],
-      last: undefined,
+      stages: ["v0"],
       absent: [],
       kept: [`v1 ${reason}`, "v2 ProtectedSibling"],
     });
@@ -62,25 +62,37 @@ describe("decideGroup", () => {
     expect(decide([["v", 1]], { v0: retained }, lenient).deletes).toEqual(["v0"]);
   });
 
-  it("names the latest of a key apart: it goes when the others are gone", () => {
+  it("parts the newest that goes from the older ones, and delete markers from all versions", () => {
     expect(
       decide([
         ["v", 1],
         ["v", 2],
       ]),
-    ).toMatchObject({ deletes: ["v0", "v1"], last: "v1" });
+    ).toMatchObject({ deletes: ["v0", "v1"], stages: ["v0", "v1"] });
     expect(
       decide([
         ["v", 1],
         ["d", 2],
       ]),
-    ).toMatchObject({ deletes: ["v0", "d1"], last: "d1" });
+    ).toMatchObject({ deletes: ["v0", "d1"], stages: ["v0", "d1"] });
     expect(
       decide([
         ["v", 1],
+        ["v", 2],
         ["v", CUTOFF],
       ]),
-    ).toMatchObject({ deletes: ["v0"], last: undefined });
+    ).toMatchObject({ deletes: ["v0", "v1"], stages: ["v0", "v1"] });
+    expect(
+      decide([
+        ["v", 1],
+        ["d", 2],
+        ["v", 3],
+        ["v", 4],
+        ["d", 5],
+        ["d", 6],
+      ]),
+    ).toMatchObject({ deletes: ["v0", "d1", "v2", "v3", "d4", "d5"], stages: ["v0 v2", "v3", "d1 d4 d5"] });
+    expect(decide([["d", 1]]).stages).toEqual(["d0"]);
   });
 
   it("keeps every delete marker of a key of which a version stays", () => {
@@ -95,7 +107,7 @@ describe("decideGroup", () => {
       ),
     ).toMatchObject({
       deletes: [],
-      last: undefined,
+      stages: [],
       kept: ["v1 LegalHold", "d0 DeleteMarkerNeeded", "d2 DeleteMarkerNeeded"],
     });
   });
@@ -112,20 +124,20 @@ describe("decideGroup", () => {
       ),
     ).toMatchObject({
       deletes: ["v1", "d2"],
-      last: "d2",
+      stages: ["v1", "d2"],
       absent: ["v0"],
       kept: [],
     });
   });
 
-  it("takes for the latest what is, when the one of the listing is gone already", () => {
+  it("takes for the newest what is, when the one of the listing is gone already", () => {
     const drafts: readonly Draft[] = [
       ["v", 1],
       ["v", 2],
       ["v", 3],
     ];
-    expect(decide(drafts, { v2: gone })).toMatchObject({ deletes: ["v0", "v1"], last: "v1", absent: ["v2"] });
-    expect(decide(drafts, { v1: gone, v2: gone })).toMatchObject({ deletes: ["v0"], last: "v0" });
+    expect(decide(drafts, { v2: gone })).toMatchObject({ stages: ["v0", "v1"], absent: ["v2"] });
+    expect(decide(drafts, { v1: gone, v2: gone })).toMatchObject({ deletes: ["v0"], stages: ["v0"] });
   });
 
   it("decides nothing about a version that the store was not asked about", () => {

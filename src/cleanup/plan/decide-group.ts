@@ -1,5 +1,5 @@
 import type { VersionEntry } from "../store/port.ts";
-import type { FactRules, GroupDecision, GroupPlan, KeepReason, Kept, KeyGroup, VersionFacts } from "./types.ts";
+import type { FactRules, GroupDecision, GroupPlan, KeepReason, Kept, VersionFacts } from "./types.ts";
 
 /**
  * Decides about the candidates of a key by what the store says of them now. The rules of {@link import("./plan-group.ts").planGroup} go on to hold: once an older
@@ -9,7 +9,7 @@ import type { FactRules, GroupDecision, GroupPlan, KeepReason, Kept, KeyGroup, V
  * @throws RangeError when a candidate was not asked about
  */
 export function decideGroup(
-  { group, candidates, kept: keptByListing }: GroupPlan,
+  { candidates, kept: keptByListing }: GroupPlan,
   facts: ReadonlyMap<string, VersionFacts>,
   rules: FactRules,
 ): GroupDecision {
@@ -34,7 +34,7 @@ export function decideGroup(
     else kept.push({ entry, reason });
   }
   const decision = olderStays ? withoutMarkers({ deletes, absent, kept }) : { deletes, absent, kept };
-  return { ...decision, ...lastOf(group, decision) };
+  return { ...decision, stages: stagesOf(decision.deletes) };
 }
 
 function reasonToKeep(found: Extract<VersionFacts, { exists: true }>, rules: FactRules): KeepReason | undefined {
@@ -46,16 +46,18 @@ function reasonToKeep(found: Extract<VersionFacts, { exists: true }>, rules: Fac
   return isProtected ? "ProtectedTag" : undefined;
 }
 
-function withoutMarkers({ deletes, absent, kept }: GroupDecision): GroupDecision {
+type Verdicts = Omit<GroupDecision, "stages">;
+
+function withoutMarkers({ deletes, absent, kept }: Verdicts): Verdicts {
   const markers = deletes.filter(({ type }) => type === "DeleteMarker");
   const needed = markers.map((entry) => ({ entry, reason: "DeleteMarkerNeeded" as const }));
   const versions = deletes.filter(({ type }) => type === "Version");
   return { deletes: versions, absent, kept: [...kept, ...needed] };
 }
 
-/** By what is there now: when the latest of the listing is gone already, the one below it hides the others. */
-function lastOf({ entries }: KeyGroup, { deletes, absent }: GroupDecision): Pick<GroupDecision, "last"> {
-  const gone = new Set(absent);
-  const top = entries.findLast((entry) => !gone.has(entry));
-  return top !== undefined && top === deletes.at(-1) ? { last: top } : {};
+/** Versions first, as nothing shows below a marker. */
+function stagesOf(deletes: readonly VersionEntry[]): GroupDecision["stages"] {
+  const versions = deletes.filter(({ type }) => type === "Version");
+  const markers = deletes.filter(({ type }) => type === "DeleteMarker");
+  return [versions.slice(0, -1), versions.slice(-1), markers].filter(({ length }) => length > 0);
 }

@@ -74,8 +74,11 @@ export interface FactRules {
 export interface GroupDecision {
   /** Oldest first: the plan's list. */
   readonly deletes: readonly VersionEntry[];
-  /** The one of {@link deletes} that hides the others: it goes in a later batch, once they are known to be gone. Absent: something that stays hides them. */
-  readonly last?: VersionEntry;
+  /**
+   * The same in parts: each is begun once all before it are known to be gone. Whatever the listing shows above a version, somebody may take away meanwhile, and
+   * then it is what hides the older ones: so the newest that goes does so by itself, and delete markers do when no version is left.
+   */
+  readonly stages: readonly (readonly VersionEntry[])[];
   /** Candidates that are gone already. */
   readonly absent: readonly VersionEntry[];
   readonly kept: readonly Kept[];

@@ -13,11 +13,13 @@ const entry = (versionId: string, isLatest = false, type: VersionEntry["type"] =
 });
 
 function group(entries: readonly VersionEntry[]): GroupWork {
-  const last = entries.at(-1);
-  const decision = { deletes: entries, absent: [], kept: [], ...(last?.isLatest === true && { last }) };
+  const decision = { deletes: entries, stages: stagesOf(entries), absent: [], kept: [] };
   const plan = { group: { key: "k", entries }, expired: entries.length, candidates: entries, kept: [] };
   return new GroupWork({ plan, decision, known: new Map() });
 }
+
+/** The latest by itself. */
+const stagesOf = (entries: readonly VersionEntry[]) => [entries.slice(0, -1), entries.slice(-1)];
 
 const ids = (entries: readonly VersionEntry[]) => entries.map(({ versionId }) => versionId);
 
@@ -68,4 +70,24 @@ test("when one is refused newer ones stay, and older ones still go", () => {
     ["c", "ProtectedSibling"],
   ]);
   expect([left, expired]).toEqual([3, 3]);
+});
+
+test("what was refused, and what that held back, is not sent by a later decision, nor told twice", () => {
+  const [a, b, c, d] = [entry("a"), entry("b"), entry("c"), entry("d", true)];
+  const work = group([a, b, c, d]);
+  work.take(3);
+  work.again(a, true);
+  work.refuse({ entry: b, reason: "DeniedByStore" });
+  work.gone(c);
+  const left = [a, b, d];
+  work.decide({ deletes: left, stages: stagesOf(left), absent: [], kept: [] }, new Map());
+  expect(ids(work.ready)).toEqual(["a"]);
+  work.take(1);
+  work.gone(a);
+  expect(work.settled).toBe(true);
+  const kept = [b, d].map((one) => ({ entry: one, reason: "ProtectedSibling" as const }));
+  work.decide({ deletes: [], stages: [], absent: [], kept }, new Map());
+  const summary = work.summary();
+  expect(ids(summary.refused.map(({ entry: one }) => one))).toEqual(["b"]);
+  expect(summary.kept.map(({ entry: one, reason }) => [one.versionId, reason])).toEqual([["d", "ProtectedSibling"]]);
 });

@@ -13,10 +13,7 @@ export interface DecidedGroup {
 /** Why a planned entry stays when an older one of its key was refused. */
 const BLOCKED = { Version: "ProtectedSibling", DeleteMarker: "DeleteMarkerNeeded" } as const;
 
-/**
- * A key while its versions are deleted: oldest first, the one that hides the others last and by itself, once the others are known to be gone. When one is refused for good, newer
- * ones stay.
- */
+/** A key while its versions are deleted: stage by stage, each once all before it are known to be gone. When one is refused for good, newer ones stay. */
 export class GroupWork {
   readonly key: string;
   readonly #entries: readonly VersionEntry[];
@@ -28,9 +25,9 @@ export class GroupWork {
   readonly #blocked: VersionEntry[] = [];
   #kept: readonly Kept[] = [];
   #known: Known = new Map();
-  #queue: VersionEntry[] = [];
-  #last: VersionEntry | undefined;
-  #lastId: string | undefined;
+  /** Of the stage that is under way. */
+  #queue: readonly VersionEntry[] = [];
+  #later: readonly (readonly VersionEntry[])[] = [];
   #outstanding = 0;
   #order: ReadonlyMap<string, number> | undefined;
 
@@ -43,10 +40,9 @@ export class GroupWork {
 
   /** Takes a decision over, in place of an earlier one. Nothing may be under way. */
   decide(decision: GroupDecision, known: Known): void {
-    const { deletes, last, absent, kept } = decision;
-    this.#queue = deletes.filter(({ versionId }) => versionId !== last?.versionId);
-    this.#last = last;
-    this.#lastId = last?.versionId;
+    const { stages, absent, kept } = decision;
+    const open = stages.map((stage) => stage.filter((entry) => !this.#isHeldBack(entry)));
+    [this.#queue = [], ...this.#later] = open.filter(({ length }) => length > 0);
     this.#kept = kept;
     this.#known = known;
     for (const { versionId } of absent) this.#gone.add(versionId);
@@ -68,20 +64,22 @@ export class GroupWork {
 
   /** Versions that may be sent now, oldest first. */
   get ready(): readonly VersionEntry[] {
-    if (this.#queue.length > 0) return this.#queue;
-    return this.#last !== undefined && this.#outstanding === 0 ? [this.#last] : [];
+    if (this.#queue.length > 0 || this.#outstanding > 0) return this.#queue;
+    return this.#later[0] ?? [];
   }
 
   /** Nothing is left to be done. */
   get settled(): boolean {
-    return this.#queue.length === 0 && this.#last === undefined && this.#outstanding === 0;
+    return this.#queue.length === 0 && this.#later.length === 0 && this.#outstanding === 0;
   }
 
   /** Takes up to `most` of {@link ready}: each is to be answered by {@link gone}, {@link refuse} or {@link again}. */
   take(most: number): readonly VersionEntry[] {
-    const taken = this.ready.slice(0, most);
-    if (this.#queue.length > 0) this.#queue = this.#queue.slice(taken.length);
-    else if (taken.length > 0) this.#last = undefined;
+    const { ready } = this;
+    const taken = ready.slice(0, most);
+    if (taken.length === 0) return taken;
+    if (this.#queue.length === 0) this.#later = this.#later.slice(1);
+    this.#queue = ready.slice(taken.length);
     this.#outstanding += taken.length;
     return taken;
   }
@@ -99,18 +97,16 @@ export class GroupWork {
     this.#planned.add(refused.entry.versionId);
     const at = this.#indexOf(refused.entry);
     const isNewer = (entry: VersionEntry) => this.#indexOf(entry) > at;
-    this.#blocked.push(...this.#queue.filter(isNewer), ...(this.#last === undefined ? [] : [this.#last]));
+    this.#blocked.push(...this.#queue.filter(isNewer), ...this.#later.flat());
     this.#queue = this.#queue.filter((entry) => !isNewer(entry));
-    this.#last = undefined;
+    this.#later = [];
   }
 
   /** It is sent again. @param counts one of its tries is used up */
   again(entry: VersionEntry, counts: boolean): void {
     this.#outstanding -= 1;
     if (counts) this.#tries.set(entry.versionId, this.tries(entry) + 1);
-    const at = this.#indexOf(entry);
-    if (this.#refused.some((one) => this.#indexOf(one.entry) < at)) this.#blocked.push(entry);
-    else if (entry.versionId === this.#lastId) this.#last = entry;
+    if (this.#isHeldBack(entry)) this.#blocked.push(entry);
     else this.#queue = [...this.#queue, entry].toSorted((a, b) => this.#indexOf(a) - this.#indexOf(b));
   }
 
@@ -125,15 +121,25 @@ export class GroupWork {
 
   summary(): SettledGroup {
     const blocked = new Set(this.#blocked.map(({ versionId }) => versionId));
+    // Told once, also where a later decision keeps it for a reason of its own.
+    const told = new Set([...blocked, ...this.#refused.map(({ entry }) => entry.versionId)]);
     const planned = this.#entries.filter(({ versionId }) => this.#planned.has(versionId) || blocked.has(versionId));
     return {
       left: this.#entries.length - this.#gone.size,
       expired: this.#expired - this.#gone.size,
       planned,
       unfinished: planned.filter(({ versionId }) => !this.#gone.has(versionId)),
-      kept: [...this.#kept, ...this.#blocked.map((entry) => ({ entry, reason: BLOCKED[entry.type] }))],
+      kept: [
+        ...this.#kept.filter(({ entry }) => !told.has(entry.versionId)),
+        ...this.#blocked.map((entry) => ({ entry, reason: BLOCKED[entry.type] })),
+      ],
       refused: this.#refused,
     };
+  }
+
+  /** It was refused, or an older one was. */
+  #isHeldBack(entry: VersionEntry): boolean {
+    return this.#refused.some((one) => this.#indexOf(one.entry) <= this.#indexOf(entry));
   }
 
   #indexOf({ versionId }: VersionEntry): number {

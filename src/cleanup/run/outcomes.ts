@@ -51,27 +51,32 @@ function settle({ group, entry }: Item, verdict: Verdict, tally: Tally): void {
 async function verdictOf(work: EnforceWork, entry: VersionEntry, outcome: DeleteOutcome): Promise<Verdict> {
   if (outcome.type === "deleted") return "deleted";
   const mayHelp = outcome.type === "unaccounted" || outcome.retryable;
-  // S3 answers no HEAD of a delete marker; and of a version that may be tried again it says no more than the next try.
-  if (entry.type === "DeleteMarker") return mayHelp ? "again" : "DeniedByStore";
+  // Of what may be tried again the store says no more than the next try.
   if (outcome.type === "refused" && mayHelp) return "again";
-  const head = await headOf(work, entry);
+  const head = await presence(work, entry);
   if (head === undefined) return "again";
   if (!head.exists) return "alreadyAbsent";
   return mayHelp ? "again" : whyRefused(head, work.timers.now());
 }
 
 /** The store's own words say nothing: a lock and a missing right have the same code. */
-function whyRefused({ legalHold, retention }: VersionHead & { exists: true }, now: number): Refused["reason"] {
-  return legalHold || (retention !== undefined && retention.until > now) ? "LockedByStore" : "DeniedByStore";
+function whyRefused(found: Present, now: number): Refused["reason"] {
+  if (found.legalHold === true) return "LockedByStore";
+  return found.retention !== undefined && found.retention.until > now ? "LockedByStore" : "DeniedByStore";
 }
 
+/** Of a delete marker no more is known than that it is there: it has no lock. */
+type Present = { readonly exists: true } & Partial<VersionHead & { exists: true }>;
+
 /** `undefined`: the store cannot say it now. */
-async function headOf(
+async function presence(
   { store, limiter, hardSignal }: EnforceWork,
   entry: VersionEntry,
-): Promise<VersionHead | undefined> {
+): Promise<Present | { readonly exists: false } | undefined> {
+  const ask = async (): Promise<Present | { readonly exists: false }> =>
+    entry.type === "Version" ? store.head(entry, hardSignal) : { exists: await store.hasMarker(entry, hardSignal) };
   try {
-    return await limiter.runMany(hardSignal, () => store.head(entry, hardSignal));
+    return await limiter.runMany(hardSignal, ask);
   } catch (error) {
     if (error instanceof StoreError && error.retryable && !hardSignal.aborted) return undefined;
     throw error;

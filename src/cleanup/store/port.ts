@@ -10,8 +10,10 @@ export interface ObjectStore {
    * `InvalidListing` what is no such page: out of order, outside the prefix, truncated without a marker that is its last entry.
    */
   listVersions(request: ListRequest, signal: AbortSignal): Promise<VersionPage>;
-  /** What the store knows of one version now. */
+  /** What the store knows of one version now; of a delete marker nothing. Rejects when that cannot be told from a version that is there. */
   head(version: VersionId, signal: AbortSignal): Promise<VersionHead>;
+  /** Whether a delete marker is there now. */
+  hasMarker(marker: VersionId, signal: AbortSignal): Promise<boolean>;
   /** Tags of a version; none when it is absent. */
   tags(version: VersionId, signal: AbortSignal): Promise<readonly ObjectTag[]>;
   /**

@@ -19,7 +19,16 @@ import {
 
 /** A call of the store, as it is made. */
 export interface StoreCall {
-  readonly verb: "bucketState" | "listVersions" | "head" | "tags" | "probeLockRights" | "listKeys" | "read" | "delete";
+  readonly verb:
+    | "bucketState"
+    | "listVersions"
+    | "head"
+    | "hasMarker"
+    | "tags"
+    | "probeLockRights"
+    | "listKeys"
+    | "read"
+    | "delete";
   /** Prefix of a listing, key of a read, versions of a delete. */
   readonly prefix?: string;
   readonly key?: string;
@@ -155,6 +164,11 @@ export class MemoryStore implements ObjectStore {
         ...(retention && !isHidden && { retention }),
       };
     });
+  }
+
+  hasMarker(marker: VersionId, signal: AbortSignal): Promise<boolean> {
+    const draft = { verb: "hasMarker", key: marker.key } as const;
+    return this.#call(draft, signal, () => this.#find(marker)?.type === "DeleteMarker");
   }
 
   tags(version: VersionId, signal: AbortSignal): Promise<readonly ObjectTag[]> {

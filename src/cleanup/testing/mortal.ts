@@ -38,6 +38,7 @@ export class Mortal {
       bucketState: (signal) => this.step(() => store.bucketState(signal)),
       listVersions: (request, signal) => this.step(() => store.listVersions(request, signal)),
       head: (version, signal) => this.step(() => store.head(version, signal)),
+      hasMarker: (marker, signal) => this.step(() => store.hasMarker(marker, signal)),
       tags: (version, signal) => this.step(() => store.tags(version, signal)),
       probeLockRights: (version, signal) => this.step(() => store.probeLockRights(version, signal)),
       listKeys: (prefix, signal) => store.listKeys(prefix, signal),

@@ -60,6 +60,10 @@ export class VirtualStore implements ObjectStore {
     return Promise.resolve({ exists: true, lastModified, tagCount: 0, legalHold: false });
   }
 
+  hasMarker(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
   tags(): Promise<readonly ObjectTag[]> {
     return Promise.resolve([]);
   }

@@ -94,6 +94,15 @@ export function statusOf(error: unknown): number | undefined {
 }
 
 /**
+ * Whether a call was answered with 405 because what it names is a delete marker (https://docs.aws.amazon.com/AmazonS3/latest/API/API_HeadObject.html). A 405 of
+ * whatever stands before the store says no such thing.
+ */
+export function isMarkerAnswer(error: unknown): boolean {
+  const headers = property(property(error, "$response"), "headers");
+  return statusOf(error) === 405 && property(headers, "x-amz-delete-marker") === "true";
+}
+
+/**
  * Turns what the SDK rejects with into an error of the port. Neither its text nor the error itself is kept: they carry requests, answers and what a store
  * chose to say.
  * @param asked what was asked, e.g. `ListObjectVersions of bucket "b"`

@@ -24,7 +24,7 @@ import {
 } from "../port.ts";
 import type { Caller } from "./caller.ts";
 import { entryKinds, withXml } from "./entry-order.ts";
-import { codeOfAnswer, statusOf } from "./errors.ts";
+import { codeOfAnswer, isMarkerAnswer, statusOf } from "./errors.ts";
 import { readAtMost } from "./read-body.ts";
 import { invalidListing, plainKey, versionPage } from "./version-page.ts";
 
@@ -37,14 +37,20 @@ const ABSENT: ReadonlySet<string> = new Set(["NoSuchKey", "NoSuchVersion", "NotF
 const withoutLocks = (error: unknown) => (NO_LOCKS.has(codeOfAnswer(error) ?? "") ? false : undefined);
 const withoutLock = (error: unknown) => (NO_LOCK.has(codeOfAnswer(error) ?? "") ? true : undefined);
 const withoutTags = (error: unknown) => (ABSENT.has(codeOfAnswer(error) ?? "") ? [] : undefined);
-/** 405 is the answer to a delete marker. HEAD has no body, so that nothing tells a missing bucket from a missing version. */
+/** HEAD has no body, so that nothing tells a missing bucket from a missing version. A delete marker has no facts. */
 const isAbsent = (error: unknown) =>
-  [404, 405].includes(statusOf(error) ?? 0) ? ({ exists: false } as const) : undefined;
+  statusOf(error) === 404 || isMarkerAnswer(error) ? ({ exists: false } as const) : undefined;
+
+/** `false`: it does not say; others may stand for 404 or 405. */
+const saysMarker = (error: unknown) =>
+  isMarkerAnswer(error) || ([404, 405].includes(statusOf(error) ?? 0) ? false : undefined);
 
 /** Reads of a bucket by the S3 API. */
 export class S3Reader implements ObjectStore {
   readonly #caller: Caller;
   readonly #skewMs: () => number | undefined;
+  /** The store says of delete markers that are there that they are not, as Ceph 16 does: they are looked for in the listing. */
+  #hidesMarkers = false;
 
   /** @param skewMs what {@link clockSkewMs} answers */
   constructor(caller: Caller, skewMs: () => number | undefined) {
@@ -78,6 +84,13 @@ export class S3Reader implements ObjectStore {
     const command = new HeadObjectCommand({ Bucket: bucket, Key: key, VersionId: versionId });
     const call = async () => headOf(await client.send(command, { abortSignal: signal }));
     return this.#caller.ask<VersionHead>("HeadObject", signal, call, isAbsent);
+  }
+
+  async hasMarker(marker: VersionId, signal: AbortSignal): Promise<boolean> {
+    if (!this.#hidesMarkers && (await this.#headOfMarker(marker, signal))) return true;
+    const isListed = await this.#listsMarker(marker, signal);
+    this.#hidesMarkers ||= isListed;
+    return isListed;
   }
 
   async tags({ key, versionId }: VersionId, signal: AbortSignal): Promise<readonly ObjectTag[]> {
@@ -144,6 +157,27 @@ export class S3Reader implements ObjectStore {
 
   close(): void {
     this.#caller.client.destroy();
+  }
+
+  /** @returns `false` also where the store does not say */
+  #headOfMarker({ key, versionId }: VersionId, signal: AbortSignal): Promise<boolean> {
+    const { client, bucket } = this.#caller;
+    const command = new HeadObjectCommand({ Bucket: bucket, Key: key, VersionId: versionId });
+    const call = () => client.send(command, { abortSignal: signal }).then(() => false);
+    return this.#caller.ask<boolean>("HeadObject", signal, call, saysMarker);
+  }
+
+  /** The key itself comes first of all that begin with it. */
+  async #listsMarker({ key, versionId }: VersionId, signal: AbortSignal): Promise<boolean> {
+    let page: VersionPage = { entries: [] };
+    do {
+      const { next } = page;
+      page = await this.#page({ prefix: key, maxEntries: 1_000, ...(next && { after: next }) }, signal);
+      const ofKey = page.entries.filter((entry) => entry.key === key);
+      if (ofKey.some((entry) => entry.versionId === versionId && entry.type === "DeleteMarker")) return true;
+      if (ofKey.length < page.entries.length) return false;
+    } while (page.next !== undefined);
+    return false;
   }
 
   async #page(request: ListRequest, signal: AbortSignal): Promise<VersionPage> {
