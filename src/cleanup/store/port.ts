@@ -92,6 +92,7 @@ export type VersionHead =
       readonly exists: true;
       /** Unix ms. */
       readonly lastModified: number;
+      /** 0 also for who may not read them: S3 leaves it out (https://docs.aws.amazon.com/AmazonS3/latest/API/API_HeadObject.html). */
       readonly tagCount: number;
       readonly legalHold: boolean;
       /** Absent: none. */

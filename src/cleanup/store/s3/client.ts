@@ -3,6 +3,7 @@ import { Agent } from "node:http";
 import { Agent as TlsAgent } from "node:https";
 import { S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
 import type { CleanupSnapshot } from "../../../api/generated/cleanup-run.ts";
+import { refuseOtherAnswers } from "./answer-root.ts";
 
 /** Keys of a user of the store. */
 export interface S3Credentials {
@@ -48,17 +49,21 @@ export interface Observer {
  * A client of one store. It goes directly: agents of our own know no proxy of the environment, and neither do they pass the guard of src/egress, which keeps
  * senders of events away from the cluster's own addresses. A store may well be in the cluster, and its address comes from who may write a policy together
  * with the credentials; what it answers is never shown to anybody.
+ *
+ * @param shared another one of the same store, whose connections and credentials it uses; it tries nothing a second time. Deletes are made by such a one: whether
+ * they may be repeated is decided anew each time, by whoever knows who holds the run and how old the facts are.
  */
-export function s3Client(options: S3StoreOptions, observer: Observer): S3Client {
-  const { s3, credentials } = options;
+export function s3Client(options: S3StoreOptions, observer: Observer, shared?: S3Client): S3Client {
+  const { s3 } = options;
+  const credentials = shared?.config.credentials ?? options.credentials;
   const config: S3ClientConfig = {
     region: s3.region,
     forcePathStyle: s3.forcePathStyle,
     // A variable of the environment must not lead deletes to another store than the policy names.
     ignoreConfiguredEndpointUrls: true,
     retryMode: "standard",
-    maxAttempts: MAX_ATTEMPTS,
-    requestHandler: connections(options),
+    maxAttempts: shared === undefined ? MAX_ATTEMPTS : 1,
+    requestHandler: shared?.config.requestHandler ?? connections(options),
     // Stores that know no checksums get none that they must know; a delete has one by its own rules.
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
@@ -68,6 +73,7 @@ export function s3Client(options: S3StoreOptions, observer: Observer): S3Client 
     ...(credentials === undefined ? {} : { credentials }),
   };
   const client = new S3Client(config);
+  refuseOtherAnswers(client);
   observeClock(client, observer);
   if (s3.checksum === "MD5") signWithMd5(client);
   return client;

@@ -1,6 +1,7 @@
 import type { ListObjectVersionsCommand } from "@aws-sdk/client-s3";
 import { compareKeys } from "../../plan/key-order.ts";
 import type { VersionEntry } from "../port.ts";
+import { allOf } from "./answer-root.ts";
 
 type Kind = VersionEntry["type"];
 
@@ -76,11 +77,4 @@ export function withXml(command: ListObjectVersionsCommand, onXml: (xml: string)
     { step: "deserialize", priority: "low", name: "davitXml" },
   );
   return command;
-}
-
-async function allOf(body: AsyncIterable<Uint8Array> | Uint8Array): Promise<Buffer> {
-  if (body instanceof Uint8Array) return Buffer.from(body);
-  const parts: Uint8Array[] = [];
-  for await (const part of body) parts.push(part);
-  return Buffer.concat(parts);
 }

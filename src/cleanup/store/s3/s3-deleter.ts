@@ -35,9 +35,10 @@ export class S3Deleter implements VersionDeleter {
     const { key, versionId } = version;
     const command = new DeleteObjectCommand({ Bucket: bucket, Key: key, VersionId: versionId });
     const call = async (): Promise<DeleteOutcome> => {
-      const { VersionId: named } = await client.send(command, { abortSignal: signal });
-      // Another version is named when the store made a delete marker instead.
-      return { type: named === undefined || named === "" || named === versionId ? "deleted" : "unaccounted" };
+      const { VersionId: named, $metadata } = await client.send(command, { abortSignal: signal });
+      // Another version is named when the store made a delete marker instead; what is not 204 may be the answer of somebody else.
+      const isNamed = named === undefined || named === "" || named === versionId;
+      return { type: isNamed && $metadata.httpStatusCode === 204 ? "deleted" : "unaccounted" };
     };
     return this.#caller.ask("DeleteObject", signal, call, refusedAlone);
   }

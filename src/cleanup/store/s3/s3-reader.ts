@@ -8,6 +8,7 @@ import {
   HeadObjectCommand,
   type HeadObjectCommandOutput,
   ListObjectsV2Command,
+  type ListObjectsV2CommandOutput,
   ListObjectVersionsCommand,
 } from "@aws-sdk/client-s3";
 import { compareKeys } from "../../plan/key-order.ts";
@@ -82,7 +83,7 @@ export class S3Reader implements ObjectStore {
   async head({ key, versionId }: VersionId, signal: AbortSignal): Promise<VersionHead> {
     const { client, bucket } = this.#caller;
     const command = new HeadObjectCommand({ Bucket: bucket, Key: key, VersionId: versionId });
-    const call = async () => headOf(await client.send(command, { abortSignal: signal }));
+    const call = async () => headOf(await client.send(command, { abortSignal: signal }), versionId);
     return this.#caller.ask<VersionHead>("HeadObject", signal, call, isAbsent);
   }
 
@@ -120,24 +121,18 @@ export class S3Reader implements ObjectStore {
 
   async *listKeys(prefix: string, signal: AbortSignal): AsyncGenerator<string> {
     const { client, bucket } = this.#caller;
-    let token: string | undefined;
+    let after: { readonly ContinuationToken?: string; readonly StartAfter?: string | undefined } = {};
+    let last: string | undefined;
     for (;;) {
-      const command = new ListObjectsV2Command({
-        Bucket: bucket,
-        Prefix: prefix,
-        EncodingType: "url",
-        ContinuationToken: token,
-      });
+      const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, EncodingType: "url", ...after });
       const page = await this.#caller.ask("ListObjectsV2", signal, () => client.send(command, { abortSignal: signal }));
-      for (const { Key = "" } of page.Contents ?? []) {
-        const key = page.EncodingType === "url" ? plainKey(Key) : Key;
-        if (!key.startsWith(prefix)) throw invalidListing("has a key outside the prefix");
-        yield key;
-      }
-      if (page.IsTruncated !== true) return;
-      const next = page.NextContinuationToken;
-      if (!next || next === token) throw invalidListing("is truncated and does not get on");
-      token = next;
+      const keys = keysOf(page, prefix, last);
+      yield* keys;
+      last = keys.at(-1) ?? last;
+      if (page.IsTruncated === undefined) throw invalidListing("does not say whether it is the last page");
+      // As with versions, it has ended where nothing more comes.
+      if (!page.IsTruncated && keys.length === 0) return;
+      after = page.IsTruncated ? tokenOf(page, after.ContinuationToken) : { StartAfter: last };
     }
   }
 
@@ -224,8 +219,29 @@ export class S3Reader implements ObjectStore {
   }
 }
 
-function headOf(answer: HeadObjectCommandOutput): VersionHead {
-  const { LastModified, TagCount: tagCount = 0, ObjectLockLegalHoldStatus } = answer;
+/** @throws {@link StoreError} `InvalidListing`, also for keys that are not behind the last one: they would come for ever */
+function keysOf({ Contents = [], EncodingType }: ListObjectsV2CommandOutput, prefix: string, last = ""): string[] {
+  let before = last;
+  return Contents.map(({ Key = "" }) => {
+    const key = EncodingType === "url" ? plainKey(Key) : Key;
+    if (!key.startsWith(prefix)) throw invalidListing("has a key outside the prefix");
+    if (compareKeys(key, before) <= 0) throw invalidListing("is not in the order of its keys");
+    return (before = key);
+  });
+}
+
+function tokenOf({ NextContinuationToken: next }: ListObjectsV2CommandOutput, before: string | undefined) {
+  if (!next || next === before) throw invalidListing("is truncated and does not get on");
+  return { ContinuationToken: next };
+}
+
+function headOf(answer: HeadObjectCommandOutput, versionId: string): VersionHead {
+  const { LastModified, TagCount: tagCount = 0, ObjectLockLegalHoldStatus, VersionId: named } = answer;
+  // What is known of another version says nothing of this one.
+  if (named !== undefined && named !== versionId)
+    throw new StoreError("InvalidAnswer", "the store's answer to HeadObject is about another version", {
+      retryable: true,
+    });
   const lastModified = timeOf(LastModified, "Last-Modified");
   const head = { exists: true, lastModified, tagCount, legalHold: ObjectLockLegalHoldStatus === "ON" } as const;
   const { ObjectLockMode, ObjectLockRetainUntilDate } = answer;

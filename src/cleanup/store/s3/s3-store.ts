@@ -16,7 +16,11 @@ export interface S3Store {
  */
 export function createS3Store(options: S3StoreOptions): S3Store {
   let skewMs: number | undefined;
-  const client = s3Client(options, { clock: (storeTime) => (skewMs = storeTime - Date.now()) });
-  const caller = new Caller(client, options.s3.bucket);
-  return { store: new S3Reader(caller, () => skewMs), deleter: () => new S3Deleter(caller) };
+  const observer = { clock: (storeTime: number) => (skewMs = storeTime - Date.now()) };
+  const { bucket } = options.s3;
+  const client = s3Client(options, observer);
+  return {
+    store: new S3Reader(new Caller(client, bucket), () => skewMs),
+    deleter: () => new S3Deleter(new Caller(s3Client(options, observer, client), bucket)),
+  };
 }

@@ -18,8 +18,11 @@ export function versionPage(
   const versions = (answer.Versions ?? []).map(entry("Version"));
   const markers = (answer.DeleteMarkers ?? []).map(entry("DeleteMarker"));
   const entries = inOrder(versions, markers, kinds);
-  if (answer.IsTruncated !== true) return { entries };
-  return { entries, next: nextOf(answer, entries.at(-1)) };
+  if (answer.IsTruncated === undefined) throw invalidListing("does not say whether it is the last page");
+  if (answer.IsTruncated) return { entries, next: nextOf(answer, entries.at(-1)) };
+  const last = entries.at(-1);
+  // It has ended where nothing more comes: a page that was cut without a word would end within a key, and what is not seen of it is not protected.
+  return last === undefined ? { entries } : { entries, next: { key: last.key, versionId: last.versionId } };
 }
 
 /**
