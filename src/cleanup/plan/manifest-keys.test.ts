@@ -33,6 +33,15 @@ describe("manifestKeys", () => {
     expect(() => manifestKeys(body, from)).toThrow(ManifestError);
   });
 
+  it("refuses addresses, which would protect no key, and takes keys that look like them", () => {
+    for (const address of ["s3://b/p/k", "S3A://b/p/k", "https://store.example/b/p/k", "abfs+x://a@b/k"]) {
+      expect(() => manifestKeys(Buffer.from(`p/k\n${address}`), "lines")).toThrow("addresses");
+      expect(() => manifestKeys(json([address]), "json:/*")).toThrow(ManifestError);
+    }
+    const keys = ["p/s3://b/k", "s3:/k", "//k", "1s://k", "a b://k"];
+    expect(manifestKeys(json(keys), "json:/*")).toEqual(keys);
+  });
+
   it("refuses a manifest of more than a million keys", () => {
     expect(manifestKeys(Buffer.from("a\n".repeat(1_000_000)), "lines")).toHaveLength(1_000_000);
     expect(() => manifestKeys(Buffer.from("a\n".repeat(1_000_001)), "lines")).toThrow(ManifestError);

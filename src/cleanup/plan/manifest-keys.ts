@@ -7,6 +7,9 @@ export class ManifestError extends Error {
   readonly code = "manifest_invalid";
 }
 
+/** As tables of data lakes name their files: it is the key of no object, and would protect none. */
+const ADDRESS = /^[A-Za-z][A-Za-z0-9+.-]*:\/\//;
+
 /** Most keys of one manifest. */
 const MAX_KEYS = 1_000_000;
 
@@ -14,12 +17,14 @@ const MAX_KEYS = 1_000_000;
  * The keys that a manifest names.
  *
  * @param keysFrom `lines`: a key a line, empty ones aside. `json:/POINTER`: a key or a list of keys there; a step `*` stands for every element of a list
- * @throws {@link ManifestError} when it is not UTF-8 or JSON, when the pointer leads nowhere, or to anything but text
+ * @throws {@link ManifestError} when it is not UTF-8 or JSON, when the pointer leads nowhere, or to anything but text, or to addresses
  */
 export function manifestKeys(body: Buffer, keysFrom: string): string[] {
   const text = decode(body);
   const keys = keysFrom === "lines" ? lines(text) : jsonKeys(text, keysFrom);
   if (keys.length > MAX_KEYS) throw new ManifestError(`it names more than ${MAX_KEYS} keys`);
+  if (keys.some((key) => ADDRESS.test(key)))
+    throw new ManifestError("it names addresses, such as s3://bucket/key, and not keys");
   return keys;
 }
 

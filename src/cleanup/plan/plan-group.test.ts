@@ -162,3 +162,19 @@ describe("planGroup", () => {
     expect(() => planGroup(groupOf("pq/k", ["v", 1]), rules)).toThrow(RangeError);
   });
 });
+
+describe("a cutoff between two seconds", () => {
+  test.each<[number, number, boolean]>([
+    // A store with whole seconds may mean 4,900 by 4,000.
+    [4_000, 4_500, false],
+    [4_000, 4_999, false],
+    [4_000, 5_000, true],
+    [3_000, 4_500, true],
+    [4_499, 4_500, true],
+    [4_500, 4_500, false],
+    [4_001, 5_000, true],
+    [5_000, 5_000, false],
+  ])("of what was last modified at %i, with the cutoff %i, may go: %s", (lastModified, cutoff, goes) => {
+    expect(plan([["v", lastModified]], { cutoff }).goes).toEqual(goes ? ["v0"] : []);
+  });
+});

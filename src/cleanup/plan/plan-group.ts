@@ -11,12 +11,17 @@ export function planGroup(group: KeyGroup, rules: ListingRules): GroupPlan {
   const { key, entries, tooLarge } = group;
   if (!key.startsWith(rules.prefix)) throw new RangeError("a key that is not under the prefix is planned");
   if (tooLarge !== undefined) return { group, expired: tooLarge, candidates: [], kept: [] };
-  const hasExpired = ({ lastModified }: VersionEntry) => lastModified < rules.cutoff;
+  const hasExpired = ({ lastModified }: VersionEntry) => isBefore(lastModified, rules.cutoff);
   const expired = entries.filter(hasExpired);
   if (expired.length === 0) return { group, expired: 0, candidates: [], kept: [] };
   const ofKey = reasonOfKey(key, rules);
   if (ofKey !== undefined) return { group, expired: expired.length, candidates: [], kept: allKept(expired, ofKey) };
   return { group, expired: expired.length, ...chooseExpired(entries, hasExpired) };
+}
+
+/** A store that lists whole seconds leaves the rest out: what was written within the second of the cutoff may be newer than it. */
+function isBefore(lastModified: number, cutoff: number): boolean {
+  return lastModified % 1_000 === 0 ? lastModified < Math.floor(cutoff / 1_000) * 1_000 : lastModified < cutoff;
 }
 
 function reasonOfKey(key: string, { protectedPrefixes, isReferenced }: ListingRules): KeepReason | undefined {

@@ -13,7 +13,7 @@ export interface KeyGroup {
 export interface ListingRules {
   /** Ends in a slash. */
   readonly prefix: string;
-  /** Unix ms; expired is what was last modified before it, strictly. */
+  /** Unix ms; expired is what was last modified before it, strictly; a time of whole seconds counts as any time within its second. */
   readonly cutoff: number;
   readonly protectedPrefixes: readonly string[];
   /** A manifest names the key. */

@@ -25,16 +25,21 @@ export class FactReader {
   readonly #options: FactReaderOptions;
   #needsLockRights = false;
   #probe: Promise<void> = Promise.resolve();
-  #probed = false;
+  #probed: boolean;
 
   constructor(options: FactReaderOptions) {
     this.#options = options;
+    this.#probed = options.exclusions.tags.length === 0;
   }
 
-  /** Locks of versions matter: the right to read them is made sure of on the first version that is asked for, as a HEAD without it silently shows none. */
+  /**
+   * Locks of versions matter: the right to read them, as that to read tags where those matter, is made sure of on the first version that is asked for. A HEAD
+   * without these rights silently shows none.
+   */
   needLockRights(): void {
     const { objectLock, legalHold } = this.#options.exclusions;
     this.#needsLockRights = objectLock || legalHold;
+    this.#probed &&= !this.#needsLockRights;
   }
 
   /**
@@ -46,7 +51,7 @@ export class FactReader {
     const known = new Map<string, KnownFacts>();
     const versions = entries.filter(({ type }) => type === "Version");
     for (const version of versions) {
-      if (this.#probed || !this.#needsLockRights) break;
+      if (this.#probed) break;
       await this.#probeOnce(version, signal);
     }
     await Promise.all(
@@ -76,9 +81,11 @@ export class FactReader {
   }
 
   async #probeRights(version: VersionEntry, signal: AbortSignal): Promise<void> {
-    const { store, limiter } = this.#options;
+    const { store, limiter, exclusions } = this.#options;
+    // Rejects by itself, and says which right is missing.
+    if (exclusions.tags.length > 0) await limiter.run(signal, () => store.tags(version, signal));
     try {
-      await limiter.run(signal, () => store.probeLockRights(version, signal));
+      if (this.#needsLockRights) await limiter.run(signal, () => store.probeLockRights(version, signal));
       this.#probed = true;
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;

@@ -45,8 +45,11 @@ function admittedStep(
   const invalid = invalidity(run, snapshot);
   if (invalid !== undefined) return end("Failed", "SnapshotInvalid", invalid);
   const deadline = deadlineOf(run, snapshot);
+  const early = Date.parse(run.spec.cutoff) - now;
   if (now >= deadline) return end("Failed", "DeadlineExceeded", DEADLINE_MESSAGE);
   if (snapshot.mode === "Enforce" && isSuperseded(run, policy)) return superseded(run);
+  // Whoever admitted it has another clock: by this one, what is written now would have expired.
+  if (early > 0) return { type: "wait", ms: Math.min(early, deadline - now) };
   if (!policy.suspended) return attemptStep(run, snapshot, now);
   return run.status.phase === "Running" ? { type: "pend" } : { type: "wait", ms: deadline - now };
 }

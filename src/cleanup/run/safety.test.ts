@@ -263,6 +263,26 @@ describe("what is known of a version", () => {
   });
 });
 
+test("tags that may not be read end the run: a HEAD without the right shows none", async () => {
+  world.store.put(`${PREFIX}tagged`, { at: OLD, tags: [{ key: "dispute", value: "open" }] });
+  world.store.deniesTags = true;
+  world.addRun({ snapshot: { exclusions: { ...EXCLUSIONS, tags: [{ key: "dispute" }] } } });
+  await run();
+  expect(world.status()).toMatchObject({ phase: "Failed", reason: "AccessDenied" });
+  expect(world.left()).toHaveLength(1);
+});
+
+test("a run whose cutoff has not come by this clock waits for it", async () => {
+  putOld(2);
+  const cutoff = new Date(timers.now() + 60_000).toISOString();
+  world.addRun({ spec: { cutoff } });
+  await run(59_000);
+  expect(world.store.calls).toEqual([]);
+  expect(world.status().phase).toBe("Pending");
+  await run(2_000);
+  expect(world.status()).toMatchObject({ phase: "Succeeded", counters: { deleted: 2 } });
+});
+
 describe("manifests that cannot be read in full stop the run", () => {
   const manifests = [{ prefix: "manifests/wh-1/", keysFrom: "json:/files/*" }];
   const limited = { snapshot: { exclusions: { ...EXCLUSIONS, manifests } } };

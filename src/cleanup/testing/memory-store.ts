@@ -82,6 +82,8 @@ export class MemoryStore implements ObjectStore {
   skewMs: number | undefined = 0;
   /** Who asks may not read retention and legal hold: HEAD leaves both out. */
   deniesLockRights = false;
+  /** Who asks may not read tags: HEAD leaves their number out. */
+  deniesTags = false;
   faults: Faults = {};
   readonly calls: StoreCall[] = [];
   /** Unix ms; locks end by it. */
@@ -159,7 +161,7 @@ export class MemoryStore implements ObjectStore {
         exists: true,
         // A header has whole seconds.
         lastModified: Math.floor(lastModified / 1_000) * 1_000,
-        tagCount: tags.length,
+        tagCount: this.deniesTags ? 0 : tags.length,
         legalHold: legalHold && !isHidden,
         ...(retention && !isHidden && { retention }),
       };
@@ -172,7 +174,10 @@ export class MemoryStore implements ObjectStore {
   }
 
   tags(version: VersionId, signal: AbortSignal): Promise<readonly ObjectTag[]> {
-    return this.#call({ verb: "tags", key: version.key }, signal, () => this.#find(version)?.tags ?? []);
+    return this.#call({ verb: "tags", key: version.key }, signal, () => {
+      if (this.deniesTags) throw refusal("AccessDenied", "reading tags was denied");
+      return this.#find(version)?.tags ?? [];
+    });
   }
 
   probeLockRights(version: VersionId, signal: AbortSignal): Promise<void> {
