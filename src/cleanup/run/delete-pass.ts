@@ -35,6 +35,8 @@ class DeletePass {
   #position: Position;
   #ready = 0;
   #held = 0;
+  /** Batches one after the other of which nothing was sent, as what was known got too old. */
+  #late = 0;
 
   constructor(work: EnforceWork, position: Position, from: TallyState) {
     this.#work = work;
@@ -83,9 +85,7 @@ class DeletePass {
       if (stale.length === 0) return this.#take(next);
       await this.#decideAgain(stale);
     }
-    throw new RunFailure("StoreTooSlow", "what the store says of a batch gets too old before it can be deleted", {
-      retryable: true,
-    });
+    throw tooSlow();
   }
 
   #peek(): readonly Item[] {
@@ -137,6 +137,8 @@ class DeletePass {
       await journal.commit(this.#position, this.#tally.state());
       throw failure ?? ended;
     }
+    this.#late = ended instanceof StaleFacts && outcomes.size === 0 ? this.#late + 1 : 0;
+    if (this.#late >= FRESHENINGS) throw tooSlow();
     if (again.length > 0) await sleep(timers, RETRY_PAUSE_MS, signal);
   }
 
@@ -185,6 +187,11 @@ class DeletePass {
     this.#tally.settledTooLarge(group.plan);
     this.#position = { ...this.#position, lastKey: group.plan.group.key };
   }
+}
+
+function tooSlow(): RunFailure {
+  const message = "what the store says of a batch, or of manifests, gets too old before it can be deleted";
+  return new RunFailure("StoreTooSlow", message, { retryable: true });
 }
 
 /** Entries, and the key itself. */

@@ -71,7 +71,7 @@ async function sendAlone(work: EnforceWork, item: Item): Promise<DeleteOutcome> 
   }
 }
 
-/** What is known of a version has become too old while the call waited. */
+/** What is known of a version, or the manifests, have become too old while the call waited. */
 export class StaleFacts extends Error {
   override readonly name = "StaleFacts";
 }
@@ -81,7 +81,7 @@ function deleting<T>(work: EnforceWork, items: readonly Item[], call: () => Prom
   return work.limiter.run(work.signal, () => {
     work.mayDelete();
     const now = work.timers.monotonic();
-    if (items.some((item) => isStale(item, now))) throw new StaleFacts();
+    if (work.manifests.stale || items.some((item) => isStale(item, now))) throw new StaleFacts();
     return call();
   });
 }

@@ -35,3 +35,19 @@ test("lists that stand one after the other are merged by key, time and what is t
   expect(ids(inOrder(versions, markers, kinds))).toBe("a1 a2 a5 b6 b3 \uFFFD7 \u{1F600}4");
   expect(ids(inOrder(versions, markers, []))).toBe("a1 a2 a5 b6 b3 \uFFFD7 \u{1F600}4");
 });
+
+test("an upload in parts, which bears the time at which it began, stays where the XML has it", () => {
+  // Begun before the marker and the version below were made, and finished after them.
+  const versions = [version("a", "4", 1, true), version("a", "2", 5), version("a", "1", 0), version("b", "6", 1, true)];
+  const markers = [marker("a", "3", 7), marker("b", "5", 9)];
+  const kinds = ["Version", "DeleteMarker", "Version", "Version", "Version", "DeleteMarker"] as const;
+  expect(ids(inOrder(versions, markers, kinds))).toBe("a4 a3 a2 a1 b6 b5");
+  // By time the marker would be above the latest version.
+  expect(ids(inOrder(versions.slice(0, 1), markers.slice(0, 1), ["Version", "DeleteMarker"]))).toBe("a4 a3");
+});
+
+test("lists that stand one after the other within one key are merged by time", () => {
+  const versions = [version("a", "4", 9, true), version("a", "2", 5), version("a", "1", 1)];
+  const markers = [marker("a", "3", 7)];
+  expect(ids(inOrder(versions, markers, ["Version", "Version", "Version", "DeleteMarker"]))).toBe("a4 a3 a2 a1");
+});

@@ -15,8 +15,9 @@ export function entryKinds(xml: string): Kind[] {
 
 /**
  * Puts the two lists of an answer together. S3 lists versions and delete markers interleaved; the SDK makes two lists of them, and which of two entries of a
- * key is newer can then not be told when both are of one second. So their order is taken from the XML (`kinds`). A store that writes one list after the
- * other has no such order: keys and times decide, and of equal ones the latest comes first, then the versions.
+ * key is newer can then not be told by their times: both may be of one second, and an upload in parts bears the time at which it began. So their order is taken
+ * from the XML (`kinds`). A store that writes one list after the other has no such order: keys and times decide, and of equal ones the latest comes first, then
+ * the versions.
  */
 export function inOrder(
   versions: readonly VersionEntry[],
@@ -24,7 +25,25 @@ export function inOrder(
   kinds: readonly Kind[],
 ): VersionEntry[] {
   const woven = weave(versions, markers, kinds);
-  return woven !== undefined && isSorted(woven) ? woven : merge(versions, markers);
+  if (woven === undefined || !isInOrder(woven)) return merge(versions, markers);
+  if (!isOneAfterTheOther(kinds) || isSorted(woven)) return woven;
+  const merged = merge(versions, markers);
+  return isInOrder(merged) ? merged : woven;
+}
+
+/** All versions, then all markers, or the other way: also of a few entries that lie so by chance. */
+function isOneAfterTheOther(kinds: readonly Kind[]): boolean {
+  return kinds.filter((kind, index) => index > 0 && kind !== kinds[index - 1]).length <= 1;
+}
+
+/** By keys, and by what is the latest. */
+function isInOrder(entries: readonly VersionEntry[]): boolean {
+  return entries.every((entry, index) => {
+    const before = entries[index - 1];
+    if (before === undefined) return true;
+    const order = compareKeys(before.key, entry.key);
+    return order < 0 || (order === 0 && !entry.isLatest);
+  });
 }
 
 function weave(
