@@ -1,24 +1,31 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { ManualTimers } from "../../lib/testing.ts";
+import { sleep } from "../../lib/timers.ts";
 import { StoreError } from "../store/port.ts";
-import { OLD, World, YOUNG } from "./testing.ts";
+import { CUTOFF, OLD, snapshot, World, YOUNG } from "./testing.ts";
 
 let timers: ManualTimers;
 let world: World;
-const KEY = "warehouses/wh-1/k";
+const PREFIX = "warehouses/wh-1/";
+const KEY = `${PREFIX}k`;
+const EXCLUSIONS = snapshot().exclusions;
 
 beforeEach(() => {
   timers = new ManualTimers();
   world = new World(timers);
 });
 
-async function run(): Promise<void> {
+async function run(forMs = 3_000): Promise<void> {
   const runner = world.runner();
   runner.start();
-  await timers.advance(3_000);
+  await timers.advance(forMs);
   const stopped = runner.stop();
   await timers.advance(0);
   await stopped;
+}
+
+function putOld(keys: number): void {
+  for (let key = 0; key < keys; key += 1) world.store.put(`${PREFIX}k00000${key}`, { at: OLD });
 }
 
 /** Before the first delete takes effect. */
@@ -98,4 +105,80 @@ describe("a delete marker of which the store does not say that it is deleted", (
     expect(world.calls("delete")).toBe(2);
     expect(world.status()).toMatchObject({ phase: "CompletedWithSkips", reasons: { DeniedByStore: 1 } });
   });
+});
+
+describe("manifests that get too old while a delete waits", () => {
+  const manifests = [{ prefix: "manifests/", keysFrom: "lines" }];
+
+  test("are read again before it is repeated, and what they name by then stays", async () => {
+    putOld(3);
+    const marker = world.store.mark(`${PREFIX}k000009`, OLD);
+    world.store.put("manifests/m", { at: OLD, body: "none" });
+    world.store.faults.before = async ({ verb, nth }) => {
+      if (verb !== "delete" || nth !== 1) return;
+      await sleep(timers, 5_000);
+      world.store.put("manifests/m", { body: `${PREFIX}k000001\n${PREFIX}k000009` });
+      throw new StoreError("Timeout", "no answer", { retryable: true });
+    };
+    world.addRun({ snapshot: { exclusions: { ...EXCLUSIONS, manifests, maxAge: "5s" } } });
+    await run(10_000);
+    expect(world.left().filter((one) => one.startsWith(PREFIX))).toEqual([
+      expect.stringContaining("k000001@"),
+      `${PREFIX}k000009@${marker}`,
+    ]);
+    expect(world.status()).toMatchObject({ phase: "Succeeded", counters: { deleted: 2 }, reasons: { InManifest: 2 } });
+  });
+
+  test("each time end the attempt, which may be repeated", async () => {
+    putOld(3);
+    world.store.put("manifests/m", { at: OLD, body: "none" });
+    world.store.faults.after = ({ verb }) => {
+      if (verb === "read") timers.stall(5_000);
+    };
+    world.addRun({ snapshot: { exclusions: { ...EXCLUSIONS, manifests, maxAge: "5s" } } });
+    await run(1_000);
+    expect(world.status()).toMatchObject({ phase: "Pending", reason: "StoreTooSlow" });
+    expect(world.calls("delete")).toBe(0);
+  });
+});
+
+test("tags that may not be read end the run: a HEAD without the right shows none", async () => {
+  world.store.put(`${PREFIX}tagged`, { at: OLD, tags: [{ key: "dispute", value: "open" }] });
+  world.store.deniesTags = true;
+  world.addRun({ snapshot: { exclusions: { ...EXCLUSIONS, tags: [{ key: "dispute" }] } } });
+  await run();
+  expect(world.status()).toMatchObject({ phase: "Failed", reason: "AccessDenied" });
+  expect(world.left()).toHaveLength(1);
+});
+
+test("a run whose cutoff has not come by this clock waits for it", async () => {
+  putOld(2);
+  const cutoff = new Date(timers.now() + 60_000).toISOString();
+  world.addRun({ spec: { cutoff } });
+  await run(59_000);
+  expect(world.store.calls).toEqual([]);
+  expect(world.status().phase).toBe("Pending");
+  await run(2_000);
+  expect(world.status()).toMatchObject({ phase: "Succeeded", counters: { deleted: 2 } });
+});
+
+test("a listing that calls a version older than the store itself does ends the run", async () => {
+  put(YOUNG);
+  putOld(2);
+  world.store.faults.page = ({ entries, ...page }) => ({
+    ...page,
+    entries: entries.map((entry) => ({ ...entry, lastModified: OLD })),
+  });
+  world.addRun();
+  await run();
+  expect(world.status()).toMatchObject({ phase: "Failed", reason: "InvalidListing", counters: { deleted: 0 } });
+  expect(left()).toHaveLength(3);
+});
+
+test("a listing that is finer or coarser than the store itself by less than a second does not", async () => {
+  world.store.put(`${PREFIX}a`, { at: CUTOFF - 1 });
+  world.store.put(`${PREFIX}b`, { at: CUTOFF - 1_000 });
+  world.addRun();
+  await run();
+  expect(world.status()).toMatchObject({ phase: "Succeeded", counters: { deleted: 2 } });
 });

@@ -263,61 +263,6 @@ describe("what is known of a version", () => {
   });
 });
 
-describe("manifests that get too old while a delete waits", () => {
-  const manifests = [{ prefix: "manifests/", keysFrom: "lines" }];
-
-  test("are read again before it is repeated, and what they name by then stays", async () => {
-    putOld(3);
-    const marker = world.store.mark(`${PREFIX}k000009`, OLD);
-    world.store.put("manifests/m", { at: OLD, body: "none" });
-    world.store.faults.before = async ({ verb, nth }) => {
-      if (verb !== "delete" || nth !== 1) return;
-      await sleep(timers, 5_000);
-      world.store.put("manifests/m", { body: `${PREFIX}k000001\n${PREFIX}k000009` });
-      throw new StoreError("Timeout", "no answer", { retryable: true });
-    };
-    world.addRun({ snapshot: { exclusions: { ...EXCLUSIONS, manifests, maxAge: "5s" } } });
-    await run(10_000);
-    expect(world.left().filter((one) => one.startsWith(PREFIX))).toEqual([
-      expect.stringContaining("k000001@"),
-      `${PREFIX}k000009@${marker}`,
-    ]);
-    expect(world.status()).toMatchObject({ phase: "Succeeded", counters: { deleted: 2 }, reasons: { InManifest: 2 } });
-  });
-
-  test("each time end the attempt, which may be repeated", async () => {
-    putOld(3);
-    world.store.put("manifests/m", { at: OLD, body: "none" });
-    world.store.faults.after = ({ verb }) => {
-      if (verb === "read") timers.stall(5_000);
-    };
-    world.addRun({ snapshot: { exclusions: { ...EXCLUSIONS, manifests, maxAge: "5s" } } });
-    await run(1_000);
-    expect(world.status()).toMatchObject({ phase: "Pending", reason: "StoreTooSlow" });
-    expect(world.calls("delete")).toBe(0);
-  });
-});
-
-test("tags that may not be read end the run: a HEAD without the right shows none", async () => {
-  world.store.put(`${PREFIX}tagged`, { at: OLD, tags: [{ key: "dispute", value: "open" }] });
-  world.store.deniesTags = true;
-  world.addRun({ snapshot: { exclusions: { ...EXCLUSIONS, tags: [{ key: "dispute" }] } } });
-  await run();
-  expect(world.status()).toMatchObject({ phase: "Failed", reason: "AccessDenied" });
-  expect(world.left()).toHaveLength(1);
-});
-
-test("a run whose cutoff has not come by this clock waits for it", async () => {
-  putOld(2);
-  const cutoff = new Date(timers.now() + 60_000).toISOString();
-  world.addRun({ spec: { cutoff } });
-  await run(59_000);
-  expect(world.store.calls).toEqual([]);
-  expect(world.status().phase).toBe("Pending");
-  await run(2_000);
-  expect(world.status()).toMatchObject({ phase: "Succeeded", counters: { deleted: 2 } });
-});
-
 describe("manifests that cannot be read in full stop the run", () => {
   const manifests = [{ prefix: "manifests/wh-1/", keysFrom: "json:/files/*" }];
   const limited = { snapshot: { exclusions: { ...EXCLUSIONS, manifests } } };
