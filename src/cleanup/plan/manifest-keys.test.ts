@@ -33,12 +33,19 @@ describe("manifestKeys", () => {
     expect(() => manifestKeys(body, from)).toThrow(ManifestError);
   });
 
-  it("refuses addresses, which would protect no key, and takes keys that look like them", () => {
-    for (const address of ["s3://b/p/k", "S3A://b/p/k", "https://store.example/b/p/k", "abfs+x://a@b/k"]) {
+  it("refuses addresses and paths, which would protect no key, and takes keys that look like them", () => {
+    for (const address of [
+      "s3://b/p/k",
+      "S3A://b/p/k",
+      "https://store.example/b/p/k",
+      "abfs+x://a@b/k",
+      "/p/k",
+      "//k",
+    ]) {
       expect(() => manifestKeys(Buffer.from(`p/k\n${address}`), "lines")).toThrow("addresses");
       expect(() => manifestKeys(json([address]), "json:/*")).toThrow(ManifestError);
     }
-    const keys = ["p/s3://b/k", "s3:/k", "//k", "1s://k", "a b://k"];
+    const keys = ["p/s3://b/k", "s3:/k", "1s://k", "a b://k"];
     expect(manifestKeys(json(keys), "json:/*")).toEqual(keys);
   });
 

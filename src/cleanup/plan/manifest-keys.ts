@@ -7,8 +7,8 @@ export class ManifestError extends Error {
   readonly code = "manifest_invalid";
 }
 
-/** As tables of data lakes name their files: it is the key of no object, and would protect none. */
-const ADDRESS = /^[A-Za-z][A-Za-z0-9+.-]*:\/\//;
+/** As tables of data lakes and file systems name their files: no key that is cleaned begins so, as no `prefixTemplate` does, and none would be protected. */
+const ADDRESS = /^([A-Za-z][A-Za-z0-9+.-]*:\/)?\//;
 
 /** Most keys of one manifest. */
 const MAX_KEYS = 1_000_000;
@@ -24,7 +24,7 @@ export function manifestKeys(body: Buffer, keysFrom: string): string[] {
   const keys = keysFrom === "lines" ? lines(text) : jsonKeys(text, keysFrom);
   if (keys.length > MAX_KEYS) throw new ManifestError(`it names more than ${MAX_KEYS} keys`);
   if (keys.some((key) => ADDRESS.test(key)))
-    throw new ManifestError("it names addresses, such as s3://bucket/key, and not keys");
+    throw new ManifestError("it names addresses or paths, such as s3://bucket/key or /key, and not keys");
   return keys;
 }
 

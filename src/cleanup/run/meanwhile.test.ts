@@ -182,3 +182,21 @@ test("a listing that is finer or coarser than the store itself by less than a se
   await run();
   expect(world.status()).toMatchObject({ phase: "Succeeded", counters: { deleted: 2 } });
 });
+
+test("a cleaner whose machine slept before a delete does not send it, but takes the run anew", async () => {
+  putOld(3);
+  const deletedBy: unknown[] = [];
+  world.store.faults.before = ({ verb, nth }) => {
+    if (verb === "delete") deletedBy.push(world.status().attempts);
+    // Of the sleep only the wall clock tells.
+    if (verb === "bucketState" && nth === 2) timers.wallOffset += 20_000;
+  };
+  world.store.faults.after = ({ verb }) => {
+    // The bucket is looked at once more before the batch.
+    if (verb === "head") timers.stall(1_000);
+  };
+  world.addRun();
+  await run();
+  expect(deletedBy).toEqual([2]);
+  expect(world.status()).toMatchObject({ phase: "Succeeded", attempts: 2, counters: { deleted: 3 } });
+});

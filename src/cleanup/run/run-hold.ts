@@ -30,6 +30,8 @@ export class RunHold {
   #written: CleanupRunStatus | undefined;
   /** Monotonic ms at which the last write was sent that got through. */
   #confirmedAt: number;
+  /** The same by the wall clock, Unix ms. */
+  #confirmedOn: number;
   #writing: Promise<void> = Promise.resolve();
   #leased = true;
   #cancelTimers: () => void = () => undefined;
@@ -39,6 +41,7 @@ export class RunHold {
     this.#options = options;
     this.#wanted = record.status;
     this.#confirmedAt = options.timers.monotonic();
+    this.#confirmedOn = options.timers.now();
   }
 
   /**
@@ -66,9 +69,11 @@ export class RunHold {
     return this.#lost.signal;
   }
 
-  /** Whether nobody else can hold the run now. */
+  /** Whether nobody else can hold the run now. While its machine sleeps, only the wall clock goes on; that one is set forward does no harm: the run is taken anew. */
   get isHeld(): boolean {
-    return !this.lost.aborted && this.#options.timers.monotonic() - this.#confirmedAt < LOST_AFTER_MS;
+    const { timers } = this.#options;
+    const since = Math.max(timers.monotonic() - this.#confirmedAt, timers.now() - this.#confirmedOn);
+    return !this.lost.aborted && since < LOST_AFTER_MS;
   }
 
   /** Ms since the last write that got through. */
@@ -122,10 +127,12 @@ export class RunHold {
       if (!this.isHeld) throw this.#lose();
       const wanted = this.#wanted;
       const sentAt = timers.monotonic();
+      const sentOn = timers.now();
       try {
         this.#record = await this.#unlessLost(records.write(this.#record, boundedStatus(this.#leasedStatus(wanted))));
         this.#written = wanted;
         this.#confirmedAt = sentAt;
+        this.#confirmedOn = sentOn;
         this.#setTimers();
         return;
       } catch (error) {

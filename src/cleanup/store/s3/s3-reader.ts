@@ -237,11 +237,15 @@ function tokenOf({ NextContinuationToken: next }: ListObjectsV2CommandOutput, be
 
 function headOf(answer: HeadObjectCommandOutput, versionId: string): VersionHead {
   const { LastModified, TagCount: tagCount = 0, ObjectLockLegalHoldStatus, VersionId: named } = answer;
-  // What is known of another version says nothing of this one.
-  if (named !== undefined && named !== versionId)
-    throw new StoreError("InvalidAnswer", "the store's answer to HeadObject is about another version", {
-      retryable: true,
-    });
+  // What is known of another version says nothing of this one; and who names none may not have looked for it. That of `null` some stores leave out.
+  if (named !== versionId && (named !== undefined || versionId !== "null"))
+    throw new StoreError(
+      "InvalidAnswer",
+      "the store's answer to HeadObject is about another version, or does not say about which",
+      {
+        retryable: true,
+      },
+    );
   const lastModified = timeOf(LastModified, "Last-Modified");
   const head = { exists: true, lastModified, tagCount, legalHold: ObjectLockLegalHoldStatus === "ON" } as const;
   const { ObjectLockMode, ObjectLockRetainUntilDate } = answer;

@@ -108,15 +108,22 @@ describe("a delete is sent once: whether it may be repeated is for its caller to
 });
 
 describe("HEAD", () => {
-  const about = (versionId: string) => ({
-    headers: { "last-modified": "Tue, 01 Dec 2026 00:00:00 GMT", "x-amz-version-id": versionId },
+  const about = (versionId?: string) => ({
+    headers: {
+      "last-modified": "Tue, 01 Dec 2026 00:00:00 GMT",
+      ...(versionId !== undefined && { "x-amz-version-id": versionId }),
+    },
   });
 
   test("of another version says nothing of the one that was asked for", async () => {
     answer = () => about("v1");
     expect(await opened.store.head(VERSION, CALM)).toMatchObject({ exists: true });
-    answer = () => about("v2");
-    expect(await failure(opened.store.head(VERSION, CALM))).toMatchObject({ code: "InvalidAnswer", retryable: true });
+    for (const named of ["v2", undefined]) {
+      answer = () => about(named);
+      // oxlint-disable-next-line no-await-in-loop -- two cases
+      expect(await failure(opened.store.head(VERSION, CALM))).toMatchObject({ code: "InvalidAnswer", retryable: true });
+    }
+    expect(await opened.store.head({ ...VERSION, versionId: "null" }, CALM)).toMatchObject({ exists: true });
   });
 
   test("with 405 tells a delete marker only where it says so", async () => {
