@@ -1,7 +1,7 @@
 """What schemathesis cannot know of a running Davit: tokens, and the names of what is there.
 
-The file named by DAVIT_KNOWN holds {"tokens", "namespace", "routes", "reaching", "destinations", "events"}. Nothing is changed that was made to be refused: in a part of a
-request that is generated negative, everything stays as it is.
+The file named by DAVIT_KNOWN holds {"tokens", "namespace", "routes", "reaching", "destinations", "events", "policies", "runs"}. Nothing is changed that was made to be refused: in a
+part of a request that is generated negative, everything stays as it is.
 """
 
 import hashlib
@@ -90,7 +90,7 @@ def known(name, case):
         return list(REPLAYS[token_of(case)])
     if name == "namespace":
         return [KNOWN["namespace"]]
-    return KNOWN.get(f"{name}s", [])
+    return KNOWN.get({"policy": "policies"}.get(name, f"{name}s"), [])
 
 
 def make_sensible(fields, case, choice):

@@ -7,10 +7,8 @@ export const LISTENERS = ["api", "console", "holder"] as const;
 export type Listener = (typeof LISTENERS)[number];
 
 const FOLDER = join(import.meta.dirname, "../../../docs/openapi");
-/** Served by the gateways; everything else of its document by the console. */
-const PUBLISHING = "publishEvents";
-/** Served where there are CleanupRuns; `test/integration/cleanup-push.test.ts` holds it to the description. */
-const OF_RUNS = "getCleanupRun";
+/** Served by the gateways; everything else of their document by the console. */
+const OF_GATEWAYS: readonly string[] = ["publishEvents", "getCleanupRun"];
 
 interface Operation {
   readonly operationId?: string;
@@ -26,7 +24,7 @@ export function documentOf(listener: Listener): ApiDocument {
   const file = listener === "holder" ? "destination-v1.yaml" : "v1.yaml";
   const document = parse(readFileSync(join(FOLDER, file), "utf8")) as ApiDocument;
   if (listener === "holder") return document;
-  return withOperations(document, (id) => id !== OF_RUNS && (id === PUBLISHING) === (listener === "api"));
+  return withOperations(document, (id) => OF_GATEWAYS.includes(id) === (listener === "api"));
 }
 
 /** A document without the operations that are not wanted. */

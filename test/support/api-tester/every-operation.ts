@@ -64,6 +64,9 @@ async function call(
     destination: known.destinations[1] ?? "",
     event: known.events[0] ?? "",
     replay: "0".repeat(20),
+    policy: known.policies[0] ?? "",
+    // One that is there is told without custody.
+    run: "never-asked-for",
   };
   const response = await fetch(url + path.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? ""), {
     method: method.toUpperCase(),
