@@ -223,6 +223,21 @@ describe("a policy", () => {
     expect(await pods(policies)).toEqual(["s3-user"]);
   });
 
+  test("that names a service account later has the cleaner's own one removed, and the rights bound to its", async () => {
+    const policies = await shop();
+    const own = cleanerName(release.instance, "expired");
+    const get = (group: string, plural: string) =>
+      cluster.admin.request("GET", `/${group}/namespaces/${policies.namespace}/${plural}/${own}`);
+    const serviceAccount = async () => (await get("api/v1", "serviceaccounts")).status;
+    await policies.create("expired");
+    await becomes(() => cleaner(policies, "expired"), 0);
+    expect(await serviceAccount()).toBe(200);
+    await policies.patch("expired", { spec: { cleaner: { serviceAccountName: "s3-user" } } });
+    await becomes(serviceAccount, 404);
+    const { body } = await get("apis/rbac.authorization.k8s.io/v1", "rolebindings");
+    expect(body["subjects"]).toMatchObject([{ kind: "ServiceAccount", name: "s3-user" }]);
+  });
+
   test("has a run ended when it is cancelled and nobody works on it", async () => {
     const policies = await shop();
     await policies.create("expired", { suspend: true });

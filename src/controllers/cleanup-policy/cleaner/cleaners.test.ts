@@ -3,7 +3,9 @@ import type { CleanupPolicySpec } from "../../../api/generated/cleanup-policy.ts
 import { loadCleanerConfig } from "../../../config/load.ts";
 import { fieldOf } from "../../../lib/record.ts";
 import { configOf, golden } from "../../webhook-route/testing-plan.ts";
-import { cleanerObjects, cleanerPolicy } from "./cleaners.ts";
+import type { Children } from "../../webhook-route/children/children.ts";
+import type { DesiredObject } from "../../webhook-route/children/desired-object.ts";
+import { cleanerObjects, cleanerPolicy, Cleaners } from "./cleaners.ts";
 import { policySecretNames, unresolvedSecrets } from "./cleaner-secrets.ts";
 
 const GOLDEN = "../../../../test/golden/cleaners";
@@ -16,6 +18,7 @@ const OWN: CleanupPolicySpec = {
   prefixTemplate: "warehouses/{scope}/",
   cleaner: { serviceAccountName: "s3-user" },
 };
+const NEVER = new AbortController().signal;
 const policyOf = (spec: CleanupPolicySpec) => ({ namespace: "shop", name: "expired", uid: "policy-uid", spec });
 const objectsOf = (spec: CleanupPolicySpec, replicas: 0 | 1 = 1) =>
   cleanerObjects(policyOf(spec), configOf(), replicas);
@@ -59,6 +62,34 @@ describe("a cleaner", () => {
     expect(objects.map(({ kind }) => kind)).toEqual(["Role", "RoleBinding", "Deployment"]);
     expect(objects[1]?.["subjects"]).toEqual([{ kind: "ServiceAccount", name: "s3-user", namespace: "shop" }]);
     expect(fieldOf(podOf(OWN), "serviceAccountName")).toBe("s3-user");
+  });
+
+  test("loses its own service account when its policy names another one, and nothing else", async () => {
+    const live = new Map<string, DesiredObject>();
+    const children = {
+      get: (kind: string, namespace: string, name: string) => live.get(`${kind} ${namespace}/${name}`),
+      ensure: async (object: DesiredObject) => {
+        live.set(`${object.kind} ${object.metadata.namespace}/${object.metadata.name}`, object);
+      },
+      remove: async (kind: string, { metadata }: DesiredObject) => {
+        live.delete(`${kind} ${metadata.namespace}/${metadata.name}`);
+      },
+    };
+    const cleaners = new Cleaners({ children: children as unknown as Children, config: configOf() });
+    const ensure = (spec: CleanupPolicySpec) =>
+      cleaners.ensure({ ...policyOf(spec), generation: 1, createdAt: 0, status: undefined }, 0, NEVER);
+    const kinds = () => [...live.keys()].map((key) => key.split(" ", 1)[0]);
+    await cleaners.ensure(
+      { ...policyOf(SPEC), name: "another", generation: 1, createdAt: 0, status: undefined },
+      0,
+      NEVER,
+    );
+    const others = [...live.keys()];
+    await ensure(SPEC);
+    expect(kinds().slice(others.length)).toEqual(["ServiceAccount", "Role", "RoleBinding", "Deployment"]);
+    await ensure(OWN);
+    expect(kinds().slice(others.length)).toEqual(["Role", "RoleBinding", "Deployment"]);
+    expect([...live.keys()].slice(0, others.length)).toEqual(others);
   });
 
   test("may not read Secrets, nor make or delete runs", () => {
