@@ -16,6 +16,7 @@ export const REASONS = [
   "TooManyChanges",
   "OverlapOpen",
   "DestinationNotFound",
+  "CleanupPolicyNotFound",
   "TooManyDestinations",
   "IdConflict",
   "QueueUnreachable",

@@ -248,6 +248,27 @@ describe("a policy", () => {
   });
 });
 
+describe("a route that starts runs", () => {
+  test("says that the policy it names is missing, and is ready once it is there", async () => {
+    const policies = await shop();
+    const { namespace } = policies;
+    await release.secret(namespace, "push", { secret: "the producer's" });
+    await release.route(namespace, "pushes", {
+      verification: { provider: "queue-push" },
+      secretRefs: [{ name: "push", key: "secret" }],
+      destinations: [{ name: "cleanup", cleanup: { policyRef: { name: "expired" } } }],
+    });
+    const condition = () => release.condition(namespace, "pushes", "DestinationsResolved");
+    await becomes(condition, "False/CleanupPolicyNotFound");
+    // Its events are taken all the same.
+    expect(await release.entry(namespace, "pushes")).toMatchObject({ suspend: "None" });
+    await policies.create("expired");
+    await becomes(condition, "True/Reconciled");
+    await policies.delete("expired");
+    await becomes(condition, "False/CleanupPolicyNotFound");
+  });
+});
+
 describe("a cleaner's service account", () => {
   test("may write what becomes of runs, and neither make nor delete them, nor read Secrets", async () => {
     const policies = await shop();

@@ -2,6 +2,7 @@ import { isFinished } from "../../api/cleanup-run.ts";
 import { type Change } from "../../kube/object-cache.ts";
 import { keyOf, type KubeObject, type Live, refOf } from "../../kube/objects.ts";
 import type { Reflector } from "../../kube/reflector.ts";
+import { namesPolicy } from "../webhook-route/route/destinations-finding.ts";
 import { isNews } from "../webhook-route/watching/news.ts";
 import type { Operator } from "../webhook-route/operator.ts";
 import { releaseSecrets } from "../webhook-route/watching/release-secrets.ts";
@@ -58,14 +59,29 @@ function onPolicy(
   const isEnabled = config.rbac.scope === "Cluster" || config.rbac.namespaces.includes(namespace);
   if (isEnabled) operator.children.want(namespace);
   index.putPolicy(next);
+  if (!operator.cleanupPolicies.has(keyOf(next))) {
+    operator.cleanupPolicies.add(keyOf(next));
+    queueRoutesOf(operator, keyOf(next));
+  }
   // A status that this process wrote may let runs be pruned.
   if (previous?.metadata.resourceVersion !== next.metadata.resourceVersion) enqueue(keyOf(next));
 }
 
 function onPolicyGone({ operator, watches }: Shared, { index, enqueue }: CleanupContext, key: string): void {
   index.removePolicy(key);
+  operator.cleanupPolicies.delete(key);
+  queueRoutesOf(operator, key);
   enqueue(key);
   releaseSecrets(watches, operator, refOf(key).namespace ?? "");
+}
+
+/** Routes that name a policy, which say whether there is one. @param key `namespace/name` */
+function queueRoutesOf({ routes, enqueue }: Operator, key: string): void {
+  const { namespace = "", name } = refOf(key);
+  for (const route of routes.ofNamespace(namespace)) {
+    const spec = routes.get(route)?.spec;
+    if (spec !== undefined && namesPolicy(spec, name)) enqueue.route(route);
+  }
 }
 
 function onRun(context: CleanupContext, next: Live<RunObject>, previous: Live<RunObject> | undefined): void {

@@ -213,6 +213,7 @@ export class WebhookRouteControllers {
       secrets: new TenantSecrets({ metadata: this.watches.tenantSecrets, client: secrets }),
       publisher: routePublisher({ secrets, stamps, publications, instance: config.instance, namespace }),
       destinations: this.#destinationSide(stamps),
+      cleanupPolicies: new Set(),
       rings: new SigningRings({ secrets, instance: config.instance }),
       ringWatch: this.watches.rings,
       gateways: new ServingGateways(clock),

@@ -54,6 +54,8 @@ export interface Operator {
   readonly publications: Publications;
   readonly publisher: RoutePublisher;
   readonly destinations: DestinationSide;
+  /** CleanupPolicies of this instance, `namespace/name`: their controller, which watches them, keeps it, and queues the routes that name one. */
+  readonly cleanupPolicies: Set<string>;
   readonly rings: SigningRings;
   /** The watch of their Secrets. */
   readonly ringWatch: Pick<KindCache<KubeObject>, "want" | "state">;

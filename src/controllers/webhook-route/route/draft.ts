@@ -69,7 +69,9 @@ export function draftEntry(input: DraftInput, published: EntrySecret | undefined
 }
 
 /** Whether a route may send to WebhookDestinations. */
-export function usesDestinations(spec: WebhookRoute["spec"] | undefined): boolean {
+export function usesDestinations(
+  spec: Pick<WebhookRoute["spec"], "destinations" | "destinationSelector"> | undefined,
+): boolean {
   return (
     spec?.destinationSelector !== undefined ||
     (spec?.destinations ?? []).some(({ destinationRef }) => destinationRef !== undefined)

@@ -5,11 +5,11 @@ import { type ClaimDecision, conflictText } from "../../../routes/claims.ts";
 import { closed } from "../../../routes/compile.ts";
 import { published as publicationOf } from "../../../routes/publication.ts";
 import { revokeCommand } from "../../../routes/revocation.ts";
-import type { DestinationsFinding } from "../../../routes/shared-copies.ts";
 import { signingKeysOf } from "../../../routes/signing-keys.ts";
 import { type Assessment, assess, claimantOf, invalid, manifestOf } from "./assessment.ts";
 import { knownDestinations } from "../../webhook-destination/destination-side.ts";
 import { baseOf, draftEntry, type Drafted, type DraftInput, usesDestinations } from "./draft.ts";
+import { destinationsFinding } from "./destinations-finding.ts";
 import { notEnabled, tooNew } from "./refusals.ts";
 import type { Refusal } from "../exposure/host-policy.ts";
 import { leaveBehind, releaseForerunner, releaseRoute, tidyClaims, withdrawIfContested } from "./leaving.ts";
@@ -20,7 +20,6 @@ import { PublicationPace } from "../../publishing/publication-pace.ts";
 import type { PublicationTarget } from "../publishing/route-publisher.ts";
 import { type RouteObject, secretNames, signingRef } from "../watching/route-index.ts";
 import { signingOverlapMs } from "../publishing/signing-overlap.ts";
-import type { Finding } from "../status/status-input.ts";
 import { type RouteFindings, writeStatus } from "../status/status-writer.ts";
 import { unresolvedVariables } from "../workers/worker-state.ts";
 
@@ -206,14 +205,17 @@ export class RouteReconciler {
   }
 
   #compiledFindings(
-    { route }: Subject,
+    { route, namespace }: Subject,
     compiled: Extract<Drafted, { readonly ok: true }>["compiled"],
   ): Pick<RouteFindings, "unresolved" | "rotation" | "destinations"> {
     const { unresolved, rotation, destinations } = compiled;
+    const found = destinationsFinding(route.spec, destinations, (name) =>
+      this.#operator.cleanupPolicies.has(`${namespace}/${name}`),
+    );
     return {
       unresolved: [...unresolved, ...unresolvedVariables(this.#operator, route)],
       rotation,
-      ...destinationsFinding(route, destinations),
+      ...(found && { destinations: found }),
     };
   }
 
@@ -247,17 +249,6 @@ export class RouteReconciler {
 /** The command to end previous keys that the status does not say to be carried out yet. */
 function commandOf({ metadata, status }: Live<RouteObject>): string | undefined {
   return revokeCommand(metadata.annotations, status?.lastHandled?.revokePreviousAt);
-}
-
-/** `DestinationsResolved` of a route that sends to WebhookDestinations. */
-function destinationsFinding(
-  { spec }: Live<RouteObject>,
-  finding: DestinationsFinding,
-): { readonly destinations?: Finding } {
-  if (!usesDestinations(spec)) return {};
-  const { ok, message } = finding;
-  if (ok) return { destinations: { status: "True", reason: "Reconciled", message } };
-  return { destinations: { status: "False", reason: finding.reason, message } };
 }
 
 function soonest(now: number, times: readonly (number | undefined)[]): ReconcileResult {
