@@ -1,3 +1,5 @@
+import { STORE_REASONS } from "./store-reasons.ts";
+
 /** Why a condition is as it is. People alert on these words: add, never rename. */
 export const REASONS = [
   "Reconciled",
@@ -47,22 +49,6 @@ export const REASONS = [
   "CompletedWithSkips",
   "ScheduleAndPush",
   "SeveralPushes",
-  "InvalidCredentials",
-  "AccessDenied",
-  "BucketNotFound",
-  "VersioningNotEnabled",
-  "VersioningSuspended",
-  "MFADeleteEnabled",
-  "LockRightsMissing",
-  "ClockSkew",
-  "SlowDown",
-  "Timeout",
-  "Unreachable",
-  "TLSFailed",
-  "StoreUnavailable",
-  "InvalidAnswer",
-  "RefusedByStore",
-  "InvalidListing",
-  "StoreTooSlow",
+  ...STORE_REASONS,
 ] as const;
 export type Reason = (typeof REASONS)[number];

@@ -1,3 +1,5 @@
+import type { StoreCallReason } from "../../api/store-reasons.ts";
+
 /**
  * What cleanup needs of an object store, and no verb more. A dry run gets an {@link ObjectStore} only; whoever deletes is handed a {@link VersionDeleter} as
  * well. Every call rejects with a {@link StoreError} and nothing else, and gives up with its signal.
@@ -113,23 +115,7 @@ export type DeleteOutcome =
   | { readonly type: "unaccounted" };
 
 /** Why a store did not do what was asked: also the reason of a run that ends by it. */
-export type StoreErrorReason =
-  | "InvalidCredentials"
-  | "AccessDenied"
-  | "BucketNotFound"
-  | "NoSuchKey"
-  | "ManifestTooLarge"
-  | "BatchTooLarge"
-  | "InvalidListing"
-  | "ClockSkew"
-  | "SlowDown"
-  | "Timeout"
-  | "Unreachable"
-  | "TLSFailed"
-  | "StoreUnavailable"
-  | "InvalidAnswer"
-  | "RefusedByStore"
-  | "Aborted";
+export type StoreErrorReason = StoreCallReason | "NoSuchKey" | "ManifestTooLarge" | "BatchTooLarge" | "Aborted";
 
 /** A call of a store that failed. Its message says what was asked and what was answered, never a credential. */
 export class StoreError extends Error {

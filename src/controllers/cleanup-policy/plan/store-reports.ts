@@ -1,27 +1,6 @@
 import type { CleanupRunStatus, CleanupSnapshot } from "../../../api/generated/cleanup-run.ts";
+import { STORE_REASONS, type StoreReason } from "../../../api/store-reasons.ts";
 import { finishedAt, instant, type RunView } from "./views.ts";
-
-/** Reasons of runs that are about the store and not about the run: as the cleaner writes them. */
-export const STORE_REASONS = [
-  "InvalidCredentials",
-  "AccessDenied",
-  "BucketNotFound",
-  "VersioningNotEnabled",
-  "VersioningSuspended",
-  "MFADeleteEnabled",
-  "LockRightsMissing",
-  "ClockSkew",
-  "SlowDown",
-  "Timeout",
-  "Unreachable",
-  "TLSFailed",
-  "StoreUnavailable",
-  "InvalidAnswer",
-  "RefusedByStore",
-  "InvalidListing",
-  "StoreTooSlow",
-] as const;
-export type StoreReason = (typeof STORE_REASONS)[number];
 
 /** How the store was when a run last asked it. */
 export type StoreReport =
