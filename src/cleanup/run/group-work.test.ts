@@ -91,3 +91,21 @@ test("what was refused, and what that held back, is not sent by a later decision
   expect(ids(summary.refused.map(({ entry: one }) => one))).toEqual(["b"]);
   expect(summary.kept.map(({ entry: one, reason }) => [one.versionId, reason])).toEqual([["d", "ProtectedSibling"]]);
 });
+
+test("each stage is ready by itself, once the one before is answered", () => {
+  const [a, b, c, d] = [entry("a"), entry("b"), entry("c"), entry("d", true, "DeleteMarker")];
+  const work = group([a, b, c, d]);
+  work.decide({ deletes: [a, b, c, d], stages: [[a], [b], [c, d]], absent: [], kept: [] }, new Map());
+  for (const stage of ["a", "b"]) {
+    expect(work.take(0)).toEqual([]);
+    expect(ids(work.ready)).toEqual([stage]);
+    const [one = a] = work.take(10);
+    expect(work.ready).toEqual([]);
+    work.gone(one);
+  }
+  expect(ids(work.take(1))).toEqual(["c"]);
+  expect(ids(work.ready)).toEqual(["d"]);
+  work.gone(c);
+  for (const one of work.take(10)) work.gone(one);
+  expect(work.settled).toBe(true);
+});
