@@ -6,7 +6,7 @@ import type { Operator } from "../webhook-route/operator.ts";
 import { RouteIndex, type RouteObject } from "../webhook-route/watching/route-index.ts";
 import { CleanupIndex } from "./cleanup-index.ts";
 import type { CleanupContext } from "./context.ts";
-import { type CleanupWatches, connectCleanup, type Shared } from "./watches.ts";
+import { connectCleanup, type Shared } from "./watches.ts";
 
 type Handler = (change: Change<PolicyObject>) => void;
 
@@ -45,7 +45,7 @@ beforeEach(() => {
   const shared = { operator: operator as unknown as Operator, watches: { tenantSecrets: quiet, namespaces: quiet } };
   const index = new CleanupIndex({ now: () => 0 });
   const watches = { policies: { onChange: (handler: Handler) => (seen = handler) }, runs: quiet };
-  connectCleanup(watches as unknown as CleanupWatches, shared as unknown as Shared, {
+  connectCleanup(watches, shared as unknown as Shared, {
     ...({ config, index, isLeader: () => true } as unknown as CleanupContext),
     enqueue: note("policy"),
   });
@@ -57,7 +57,7 @@ function policy(resourceVersion: string, instance?: string): Live<PolicyObject> 
 }
 const look = (next: Live<PolicyObject> | undefined, previous?: Live<PolicyObject>) => {
   queued = [];
-  seen({ key: "shop/expired", next, previous } as Change<PolicyObject>);
+  seen({ key: "shop/expired", next, previous });
 };
 
 describe("a CleanupPolicy", () => {
