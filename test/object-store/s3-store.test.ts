@@ -70,6 +70,24 @@ describe("keys and pages", () => {
     expect(await listAll(store, `odd/${encodeURIComponent(odd)}/`)).toEqual([]);
   });
 
+  test("versions under keys of every kind are looked at, and their tags read, by one signed request each", async () => {
+    const names = ["direct/a b", "direct/a+b%2F", "direct//ü/☃", "direct/(!'*)", "direct/?a=b&c#d", "direct/~._-"];
+    const tags = [
+      { key: "a b", value: "c/d" },
+      { key: "é", value: "" },
+    ];
+    const { store } = openProxied();
+    for (const key of ["direct/first", ...names]) {
+      const version = { key, versionId: await bucket.put(key, { tags }) };
+      proxy.requests.length = 0;
+      expect(await store.head(version, CALM)).toMatchObject({ exists: true, tagCount: 2 });
+      expect(new Set(await store.tags(version, CALM))).toEqual(new Set(tags));
+      // The first of all is made by the SDK.
+      const bySdk = proxy.requests.map(({ headers }) => headers["amz-sdk-request"] !== undefined);
+      expect(bySdk).toEqual([key === "direct/first", false]);
+    }
+  });
+
   test("more than 1,000 versions of one key are listed, the newest first, and go on after the key alone", async () => {
     const keys = Array.from({ length: 1_050 }, () => "many/a");
     await bucket.putAll(keys);

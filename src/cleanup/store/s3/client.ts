@@ -97,13 +97,18 @@ function observeClock(client: S3Client, observer: Observer): void {
   client.middlewareStack.add(
     (next) => async (args) => {
       const result = await next(args);
-      const { headers } = result.response as { readonly headers?: Readonly<Record<string, string>> };
-      const storeTime = Date.parse(headers?.["date"] ?? "");
-      if (Number.isFinite(storeTime)) observer.clock(storeTime);
+      const { headers = {} } = result.response as { readonly headers?: Readonly<Record<string, string>> };
+      clockOf(headers, observer);
       return result;
     },
     { step: "deserialize", priority: "low", name: "davitClock" },
   );
+}
+
+/** Tells the clock of an answer, if it has one. */
+export function clockOf(headers: Readonly<Record<string, string>>, observer: Observer): void {
+  const storeTime = Date.parse(headers["date"] ?? "");
+  if (Number.isFinite(storeTime)) observer.clock(storeTime);
 }
 
 /** Content-MD5 instead of the newer checksums, for DeleteObjects, which must have one of them. */

@@ -24,6 +24,7 @@ import {
   type VersionPage,
 } from "../port.ts";
 import type { Caller } from "./caller.ts";
+import type { DirectReads } from "./direct-reads.ts";
 import { entryKinds, withXml } from "./entry-order.ts";
 import { codeOfAnswer, isMarkerAnswer, statusOf } from "./errors.ts";
 import { readAtMost } from "./read-body.ts";
@@ -49,13 +50,15 @@ const saysMarker = (error: unknown) =>
 /** Reads of a bucket by the S3 API. */
 export class S3Reader implements ObjectStore {
   readonly #caller: Caller;
+  readonly #direct: DirectReads;
   readonly #skewMs: () => number | undefined;
   /** The store says of delete markers that are there that they are not, as Ceph 16 does: they are looked for in the listing. */
   #hidesMarkers = false;
 
   /** @param skewMs what {@link clockSkewMs} answers */
-  constructor(caller: Caller, skewMs: () => number | undefined) {
+  constructor(caller: Caller, direct: DirectReads, skewMs: () => number | undefined) {
     this.#caller = caller;
+    this.#direct = direct;
     this.#skewMs = skewMs;
   }
 
@@ -82,8 +85,10 @@ export class S3Reader implements ObjectStore {
 
   async head({ key, versionId }: VersionId, signal: AbortSignal): Promise<VersionHead> {
     const { client, bucket } = this.#caller;
-    const command = new HeadObjectCommand({ Bucket: bucket, Key: key, VersionId: versionId });
-    const call = async () => headOf(await client.send(command, { abortSignal: signal }), versionId);
+    const bySdk = () =>
+      client.send(new HeadObjectCommand({ Bucket: bucket, Key: key, VersionId: versionId }), { abortSignal: signal });
+    const call = async () =>
+      headOf((await this.#direct.head({ key, versionId }, signal)) ?? (await bySdk()), versionId);
     return this.#caller.ask<VersionHead>("HeadObject", signal, call, isAbsent);
   }
 
@@ -96,8 +101,10 @@ export class S3Reader implements ObjectStore {
 
   async tags({ key, versionId }: VersionId, signal: AbortSignal): Promise<readonly ObjectTag[]> {
     const { client, bucket } = this.#caller;
-    const command = new GetObjectTaggingCommand({ Bucket: bucket, Key: key, VersionId: versionId });
     const call = async () => {
+      const direct = await this.#direct.tags({ key, versionId }, signal);
+      if (direct !== undefined) return direct;
+      const command = new GetObjectTaggingCommand({ Bucket: bucket, Key: key, VersionId: versionId });
       const { TagSet = [] } = await client.send(command, { abortSignal: signal });
       return TagSet.map(({ Key = "", Value = "" }) => ({ key: Key, value: Value }));
     };
@@ -235,7 +242,7 @@ function tokenOf({ NextContinuationToken: next }: ListObjectsV2CommandOutput, be
   return { ContinuationToken: next };
 }
 
-function headOf(answer: HeadObjectCommandOutput, versionId: string): VersionHead {
+function headOf(answer: Partial<HeadObjectCommandOutput>, versionId: string): VersionHead {
   const { LastModified, TagCount: tagCount = 0, ObjectLockLegalHoldStatus, VersionId: named } = answer;
   // What is known of another version says nothing of this one; and who names none may not have looked for it. That of `null` some stores leave out.
   if (named !== versionId && (named !== undefined || versionId !== "null"))

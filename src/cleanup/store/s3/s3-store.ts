@@ -1,6 +1,7 @@
 import type { ObjectStore, VersionDeleter } from "../port.ts";
 import { Caller } from "./caller.ts";
-import { s3Client, type S3StoreOptions } from "./client.ts";
+import { clockOf, s3Client, type S3StoreOptions } from "./client.ts";
+import { DirectReads } from "./direct-reads.ts";
 import { S3Deleter } from "./s3-deleter.ts";
 import { S3Reader } from "./s3-reader.ts";
 
@@ -19,8 +20,9 @@ export function createS3Store(options: S3StoreOptions): S3Store {
   const observer = { clock: (storeTime: number) => (skewMs = storeTime - Date.now()) };
   const { bucket } = options.s3;
   const client = s3Client(options, observer);
+  const direct = new DirectReads(client, (headers) => clockOf(headers, observer));
   return {
-    store: new S3Reader(new Caller(client, bucket), () => skewMs),
+    store: new S3Reader(new Caller(client, bucket), direct, () => skewMs),
     deleter: () => new S3Deleter(new Caller(s3Client(options, observer, client), bucket)),
   };
 }
