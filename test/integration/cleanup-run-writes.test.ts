@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { configSchema } from "../../src/config/schema.ts";
 import { CleanupIndex } from "../../src/controllers/cleanup-policy/cleanup-index.ts";
 import type { CleanupContext } from "../../src/controllers/cleanup-policy/context.ts";
@@ -192,4 +192,61 @@ test("the status of a policy with very many scopes is written every ten seconds 
   expect(await look()).toBeUndefined();
   monotonic += 1;
   expect(await look()).toBe("Rejected");
+});
+
+describe("what cannot be written does not keep the rest from being served", () => {
+  const look = () => new CleanupPolicyReconciler(context()).reconcile(`${shop}/expired`, signal);
+
+  /** A policy with a schedule that is due, and two runs that were pushed. */
+  async function due(): Promise<{ readonly uid: string; readonly pushed: readonly Live<RunObject>[] }> {
+    const spec = { ...POLICY.spec, schedule: "0 * * * *", expireAfter: "720h", scopes: [{ name: "s" }] };
+    const resource = client.resource(CLEANUP_POLICIES);
+    const made = await resource.create({ metadata: { namespace: shop, name: "expired" }, spec });
+    const schedule = { lastAt: "2030-01-01T11:00:00Z", nextAt: "2030-01-01T12:00:00Z", missed: 0 };
+    const status = { observedGeneration: made.metadata.generation ?? 1, schedule };
+    index.putPolicy(await resource.mergePatch(made.metadata, { status }, {}, { subresource: "status" }));
+    const { uid } = made.metadata;
+    const push = async (runId: string) => {
+      const run = newRun(runId);
+      const policyRef = { name: "expired", uid };
+      const metadata = { namespace: shop, name: run.name };
+      return runs().create({ metadata, spec: { ...run.spec, policyRef, requestedMode: "DryRun" } });
+    };
+    const pushed = [await push("one"), await push("two")];
+    for (const run of pushed) index.putRun(run);
+    return { uid, pushed };
+  }
+
+  const isOpen = async ({ metadata }: Live<RunObject>) => (await runs().get(metadata)).status?.phase === undefined;
+
+  test("scheduled runs that a quota forbids", async () => {
+    const { pushed } = await due();
+    const undo = api.faults.plan(
+      { answer: 403, reason: "Forbidden" },
+      ({ verb, plural, namespace }) => verb === "create" && plural === "cleanupruns" && namespace === shop,
+      Number.POSITIVE_INFINITY,
+    );
+    await expect(look()).rejects.toMatchObject({ code: "Forbidden" });
+    undo();
+    for (const run of pushed) expect(await isOpen(run)).toBe(false);
+    const resource = client.resource(CLEANUP_POLICIES);
+    const seen = await resource.get({ namespace: shop, name: "expired" });
+    expect(seen.status).toMatchObject({ schedule: { lastAt: "2030-01-01T11:00:00Z" }, conditions: expect.anything() });
+    expect(events).not.toContain("Normal RunsScheduled");
+    await look();
+    expect((await resource.get(seen.metadata)).status?.schedule?.lastAt).toBe("2030-01-01T12:00:00Z");
+    expect((await runs().list(shop)).items.map(({ spec }) => spec.trigger ?? "")).toContain("Schedule");
+  });
+
+  test("a run whose status is refused", async () => {
+    const { pushed } = await due();
+    const [poison, other] = pushed as [Live<RunObject>, Live<RunObject>];
+    api.faults.plan(
+      { answer: 422, reason: "Invalid" },
+      ({ verb, namespace, name }) => verb === "patch" && namespace === shop && name === poison.metadata.name,
+      Number.POSITIVE_INFINITY,
+    );
+    await expect(look()).rejects.toMatchObject({ code: "Invalid" });
+    expect([await isOpen(poison), await isOpen(other)]).toEqual([true, false]);
+  });
 });

@@ -13,7 +13,8 @@ import type { CleanupContext } from "./context.ts";
 import { acceptedPolicy } from "./plan/acceptance.ts";
 import type { AcceptedPolicy } from "./plan/accepted-policy.ts";
 import { planOrphans } from "./plan/plan-orphans.ts";
-import { planPolicy } from "./plan/plan-policy.ts";
+import { planPolicy, type PolicyPlan, TICK_EVENTS } from "./plan/plan-policy.ts";
+import { samePolicyStatus } from "./plan/status.ts";
 import type { PlannedEvent, PolicyView, RunView } from "./plan/views.ts";
 import { RunWrites } from "./run-writes.ts";
 import { CLEANUP_POLICIES, type PolicyObject } from "../../api/cleanup-resources.ts";
@@ -84,9 +85,8 @@ export class CleanupPolicyReconciler {
   }
 
   async #make(subject: Subject): Promise<ReconcileResult> {
-    const { key, object, policy, signal } = subject;
+    const { key, policy } = subject;
     const { clock } = this.#context;
-    const { namespace } = policy;
     const around = await this.#surroundings(subject);
     if (around === undefined) return { requeueAfterMs: SYNC_POLL_MS };
     const runs = this.#runsOf(key, ({ spec }) => spec.policyRef.uid === policy.uid);
@@ -99,17 +99,29 @@ export class CleanupPolicyReconciler {
       hasCleaner: this.#cleaners.isThere(policy),
       ...(cleanerProblem !== undefined && { cleanerProblem }),
     });
-    await this.#runs.create(object, plan.create, signal);
-    await this.#runs.statuses(namespace, plan.statuses, signal);
-    if (!around.isRefused) await this.#cleaners.ensure(policy, plan.cleaner, signal);
-    await this.#runs.prune(namespace, plan.prune, signal);
-    const heldBackMs =
-      plan.status === undefined ? undefined : await this.#writeStatus(subject, plan.status, plan.events);
+    const heldBackMs = await this.#carryOut(subject, plan, around.isRefused);
     return soonest(
       heldBackMs === undefined ? {} : { requeueAfterMs: heldBackMs },
       around.isRefused ? { requeueAfterMs: NOT_ENABLED_MS } : {},
       this.#at(plan.nextLookAt),
     );
+  }
+
+  /** @returns ms until the status may be written, when it was not */
+  async #carryOut(subject: Subject, plan: PolicyPlan, isRefused: boolean): Promise<number | undefined> {
+    const { object, policy, signal } = subject;
+    const { namespace } = policy;
+    // A quota or a rule of the cluster may forbid new runs: those that are there are served all the same, and old ones make room.
+    const notMade = await failureOf(this.#runs.create(object, plan.create, signal));
+    const notWritten = await failureOf(this.#runs.statuses(namespace, plan.statuses, signal));
+    if (!isRefused) await this.#cleaners.ensure(policy, plan.cleaner, signal);
+    if (notWritten !== undefined) throw notWritten.error;
+    await this.#runs.prune(namespace, plan.prune, signal);
+    const told = notMade === undefined ? plan : withoutTick(plan, policy.status);
+    const heldBackMs =
+      told.status === undefined ? undefined : await this.#writeStatus(subject, told.status, told.events);
+    if (notMade !== undefined) throw notMade.error;
+    return heldBackMs;
   }
 
   /** @returns `undefined` while not everything is known yet */
@@ -203,6 +215,33 @@ export class CleanupPolicyReconciler {
     if (time === undefined) return {};
     return { requeueAfterMs: Math.max(AGAIN_MS, time - this.#context.clock.now()) };
   }
+}
+
+/** What a call rejected with, to be thrown later; `undefined`: it did not. */
+async function failureOf(call: Promise<void>): Promise<{ readonly error: unknown } | undefined> {
+  try {
+    await call;
+    return undefined;
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** A time of the schedule whose runs could not be made is not settled, and nothing is told of it: it is looked at again. */
+function withoutTick(
+  { status, events }: PolicyPlan,
+  before: CleanupPolicyStatus = {},
+): Pick<PolicyPlan, "status" | "events"> {
+  if (status === undefined) return { events: [] };
+  const { schedule: _schedule, observedGeneration: _generation, ...rest } = status;
+  const { schedule, observedGeneration } = before;
+  const kept = {
+    ...rest,
+    ...(schedule !== undefined && { schedule }),
+    ...(observedGeneration !== undefined && { observedGeneration }),
+  };
+  const toldOf = events.filter(({ reason }) => !TICK_EVENTS.has(reason));
+  return { ...(!samePolicyStatus(before, kept) && { status: kept }), events: toldOf };
 }
 
 function soonest(...results: readonly ReconcileResult[]): ReconcileResult {

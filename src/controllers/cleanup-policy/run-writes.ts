@@ -1,5 +1,5 @@
 import { isSameRun } from "../../api/cleanup-run.ts";
-import { isAlreadyExists, isConflict } from "../../kube/errors.ts";
+import { isAlreadyExists, KubeApiError } from "../../kube/errors.ts";
 import { type Live, slim } from "../../kube/objects.ts";
 import { mergePatchOf } from "../webhook-route/children/merge-patch.ts";
 import type { CleanupContext } from "./context.ts";
@@ -26,20 +26,20 @@ export class RunWrites {
   }
 
   /**
-   * Writes statuses of runs. One that somebody wrote in between does not keep the others from theirs.
-   * @throws the first conflict, at the end; any other failure at once
+   * Writes statuses of runs. One that somebody wrote in between, or that the API server takes for wrong, does not keep the others from theirs.
+   * @throws the first of these, at the end; any other failure at once
    */
   async statuses(namespace: string, writes: readonly StatusWrite[], signal: AbortSignal): Promise<void> {
-    let conflict: unknown;
+    let refused: unknown;
     for (const write of writes) {
       try {
         await this.#status(namespace, write, signal);
       } catch (error) {
-        if (!isConflict(error)) throw error;
-        conflict ??= error;
+        if (!isOfOne(error)) throw error;
+        refused ??= error;
       }
     }
-    if (conflict !== undefined) throw conflict;
+    if (refused !== undefined) throw refused;
   }
 
   /** Deletes runs, each only while it is the object that was looked at. */
@@ -94,4 +94,9 @@ export class RunWrites {
   #tell(regarding: Live<PolicyObject> | Live<RunObject>, { type, reason, action, note }: Happening): void {
     this.#context.events.record(regarding, { type, reason, action, note });
   }
+}
+
+/** A refusal of one object, whatever becomes of others. */
+function isOfOne(error: unknown): boolean {
+  return error instanceof KubeApiError && ["Conflict", "NotFound", "Invalid"].includes(error.code);
 }

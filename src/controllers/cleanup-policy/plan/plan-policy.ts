@@ -151,6 +151,9 @@ function dueRuns(
   return runsOfTick(policy, ticks.tick, accepted.schedule.expireAfterMs, runs);
 }
 
+/** Reasons of events that tell of the schedule. */
+export const TICK_EVENTS: ReadonlySet<string> = new Set(["ScheduleMissed", "RunStillOpen", "RunsScheduled"]);
+
 function tickEvents(ticks: TickPlan | undefined, { create, isMore, busy }: TickRuns): readonly PlannedEvent[] {
   if (ticks === undefined || isMore) return [];
   const events: PlannedEvent[] = [];
