@@ -241,12 +241,29 @@ describe("what cannot be written does not keep the rest from being served", () =
   test("a run whose status is refused", async () => {
     const { pushed } = await due();
     const [poison, other] = pushed as [Live<RunObject>, Live<RunObject>];
-    api.faults.plan(
+    const undo = api.faults.plan(
       { answer: 422, reason: "Invalid" },
       ({ verb, namespace, name }) => verb === "patch" && namespace === shop && name === poison.metadata.name,
       Number.POSITIVE_INFINITY,
     );
     await expect(look()).rejects.toMatchObject({ code: "Invalid" });
+    undo();
     expect([await isOpen(poison), await isOpen(other)]).toEqual([true, false]);
+  });
+
+  test("a run of a policy that is gone, whose status is refused", async () => {
+    const { pushed } = await due();
+    const orphan = newRun("orphan");
+    const policyRef = { name: "expired", uid: "of-before" };
+    const metadata = { namespace: shop, name: orphan.name };
+    index.putRun(await runs().create({ metadata, spec: { ...orphan.spec, policyRef } }));
+    const undo = api.faults.plan(
+      { answer: 422, reason: "Invalid" },
+      ({ verb, namespace, name }) => verb === "patch" && namespace === shop && name === orphan.name,
+      Number.POSITIVE_INFINITY,
+    );
+    await expect(look()).rejects.toMatchObject({ code: "Invalid" });
+    undo();
+    for (const run of pushed) expect(await isOpen(run)).toBe(false);
   });
 });

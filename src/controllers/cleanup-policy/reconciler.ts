@@ -76,11 +76,12 @@ export class CleanupPolicyReconciler {
     if (home === undefined) return { requeueAfterMs: SYNC_POLL_MS };
     // Everything in it goes.
     if (home.metadata.deletionTimestamp !== undefined) return {};
-    const orphans = await this.#endOrphans(key, object, signal);
-    if (object === undefined) return orphans;
-    // It goes, and takes its cleaner along.
-    if (object.metadata.deletionTimestamp !== undefined) return orphans;
-    const own = await this.#make({ key, object, policy: policyView(object), signal });
+    let orphans: ReconcileResult = {};
+    const notEnded = await failureOf(this.#endOrphans(key, object, signal).then((result) => void (orphans = result)));
+    // One that is being deleted takes its cleaner along.
+    const isThere = object !== undefined && object.metadata.deletionTimestamp === undefined;
+    const own = isThere ? await this.#make({ key, object, policy: policyView(object), signal }) : {};
+    if (notEnded !== undefined) throw notEnded.error;
     return soonest(own, orphans);
   }
 
