@@ -377,7 +377,7 @@ describe("custody when Redis fails", () => {
     const tickets: string[] = [];
     const client = connect(redis.url, { enableOfflineQueue: true });
     const janitor = new Janitor(client, tag, { policies: () => [policy] });
-    janitor.start(async ({ destination: name }) => void tickets.push(name));
+    janitor.start(async (missing) => void tickets.push(...missing.map((one) => one.destination)));
     await janitor.pass();
     janitor.stop();
     client.disconnect();

@@ -7,6 +7,7 @@ import { connect } from "../../src/custody/redis/connection.ts";
 import { Janitor } from "../../src/custody/redis/janitor.ts";
 import { tagOf, ticketQueue } from "../../src/custody/redis/keys.ts";
 import { RedisStore, type OutboxOptions } from "../../src/custody/redis/store.ts";
+import { type TicketData, ticketsOf } from "../../src/custody/redis/ticket-jobs.ts";
 import type { Attempt } from "../../src/delivery/attempt.ts";
 import { Worker } from "../../src/delivery/worker.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
@@ -97,7 +98,7 @@ describe("workers of one route beside shared ones", () => {
     });
     const jobs = await queue.getJobs(["waiting", "delayed"]);
     await queue.close();
-    return jobs.map((job) => (job.data as { d: string }).d);
+    return jobs.flatMap((job) => ticketsOf(job.data as TicketData).map(({ destination }) => destination));
   };
   const countBy = (name: string) => [...delivered.values()].filter((by) => by.includes(name)).length;
 
@@ -152,7 +153,7 @@ describe("workers of one route beside shared ones", () => {
     await claim(DEDICATED, 1, store);
     await admin.del(`${tagOf(scope)}:busy`);
     const queue = new Queue(ticketQueue(), { connection: admin, prefix: tagOf(scope) });
-    await queue.add("drain", { d: `${DEDICATED}/orders`, g: 7, s: 0 }, { jobId: "stray#0#7", removeOnComplete: true });
+    await queue.add("drain", { t: [[`${DEDICATED}/orders`, 7, 0]] }, { jobId: "stray#0#7", removeOnComplete: true });
     await queue.close();
     expect(await until(async () => (await ticketsIn(DEDICATED)).length === 1, 2_500)).toBe(true);
   });
@@ -163,7 +164,7 @@ describe("workers of one route beside shared ones", () => {
     const client = connect(redis.url, { enableOfflineQueue: true });
     const janitor = new Janitor(client, tagOf(scope), { policies: () => [] });
     const tickets: string[] = [];
-    janitor.start(async ({ destination }) => void tickets.push(destination));
+    janitor.start(async (missing) => void tickets.push(...missing.map((one) => one.destination)));
     await janitor.pass();
     janitor.stop();
     client.disconnect();
@@ -187,7 +188,7 @@ describe("workers of one route beside shared ones", () => {
     const strangers: string[] = [];
     const janitorFor = (list: string[]) => {
       const janitor = new Janitor(client, tagOf(scope), { policies: () => [] });
-      janitor.start(async ({ destination }) => void list.push(destination));
+      janitor.start(async (missing) => void list.push(...missing.map((one) => one.destination)));
       return janitor;
     };
     const janitor = janitorFor(tickets);

@@ -48,12 +48,9 @@ export function parseGate(state = "", config = "", seq = ""): GateView {
   return { ...view, config: { ...kept, seq: Number(seq) } };
 }
 
-/** A policy's gate as the scripts read it: with the limit, which is kept and replaced together with it. */
-export function gateArgument({
-  gate,
-  limit,
-}: DestinationPolicy): (GateConfig & { readonly limit: number }) | undefined {
-  return gate && { ...gate, limit };
+/** A policy's gate as the scripts read it: with the limit, which is kept and replaced together with it. Its `seq` is said apart: many have the rest in common. */
+export function gateArgument({ gate, limit }: DestinationPolicy): object | undefined {
+  return gate && { ...gate, seq: undefined, limit };
 }
 
 /** Reads "from to at reason generation fails since ends". @returns `undefined` for an empty text */

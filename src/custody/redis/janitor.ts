@@ -14,7 +14,7 @@ export interface MissingTicket {
   readonly servedBy: string | undefined;
 }
 
-type OnTicket = (ticket: MissingTicket) => Promise<void>;
+type OnMissing = (tickets: readonly MissingTicket[]) => Promise<void>;
 
 /** Copies of a route that were made live again by a replay, or removed since they were discarded 24 h ago. */
 export interface OperatedCopies {
@@ -48,7 +48,7 @@ export class Janitor {
   readonly #token = randomUUID();
   #timer: NodeJS.Timeout | undefined;
   #interval = INTERVAL_MS;
-  #onTicket: OnTicket | undefined;
+  #onMissing: OnMissing | undefined;
 
   constructor(redis: CustodyClient, tag: string, options: JanitorOptions) {
     this.#redis = redis;
@@ -57,13 +57,13 @@ export class Janitor {
     this.#replays = new ReplayAdvancer(redis, tag);
   }
 
-  start(onTicket: OnTicket): void {
-    this.#onTicket = onTicket;
+  start(onMissing: OnMissing): void {
+    this.#onMissing = onMissing;
     this.#schedule(Math.random() * this.#interval);
   }
 
   stop(): void {
-    this.#onTicket = undefined;
+    this.#onMissing = undefined;
     clearTimeout(this.#timer);
     this.#replays.stop();
   }
@@ -76,7 +76,7 @@ export class Janitor {
   /** Sets another interval (and lock) for as long as there are no tickets; `undefined` goes back to the usual one. */
   hurry(intervalMs: number | undefined): void {
     this.#interval = intervalMs ?? INTERVAL_MS;
-    if (this.#onTicket) this.#schedule(intervalMs ?? INTERVAL_MS);
+    if (this.#onMissing) this.#schedule(intervalMs ?? INTERVAL_MS);
   }
 
   /** One call, for tests and for the loop. Returns ms until the next one should follow. */
@@ -94,16 +94,13 @@ export class Janitor {
     return more ? Math.min(this.#interval, 3 * tookMs) : this.#interval;
   }
 
-  /** All at once: each waits for the same connection only. */
-  async #write(tickets: readonly string[]): Promise<void> {
-    const onTicket = this.#onTicket;
-    if (onTicket === undefined) return;
-    const written: Promise<void>[] = [];
-    for (let i = 0; i + TICKET_VALUES <= tickets.length; i += TICKET_VALUES) {
-      const [destination = "", generation, servedBy] = tickets.slice(i);
-      written.push(onTicket({ destination, generation: Number(generation), servedBy: servedBy || undefined }));
+  async #write(values: readonly string[]): Promise<void> {
+    const missing: MissingTicket[] = [];
+    for (let i = 0; i + TICKET_VALUES <= values.length; i += TICKET_VALUES) {
+      const [destination = "", generation, servedBy] = values.slice(i, i + TICKET_VALUES);
+      missing.push({ destination, generation: Number(generation), servedBy: servedBy || undefined });
     }
-    await Promise.all(written);
+    if (missing.length > 0) await this.#onMissing?.(missing);
   }
 
   /** Pairs of what was done with the route's key, and how often. */
@@ -123,6 +120,6 @@ export class Janitor {
 
   async #again(): Promise<void> {
     const next = await this.pass().catch(() => this.#interval);
-    if (this.#onTicket) this.#schedule(next);
+    if (this.#onMissing) this.#schedule(next);
   }
 }

@@ -1,43 +1,13 @@
-import type { GateOutcome, GateTransition } from "../gate.ts";
-import type {
-  DestinationPolicy,
-  Outbox,
-  RoutePolicy,
-  Settle,
-  TakenCopy,
-  Ticket,
-  TurnRequest,
-  TurnResult,
-} from "../port.ts";
+import type { GateTransition } from "../gate.ts";
+import type { DestinationPolicy, Outbox, TakenCopy, Ticket, TurnRequest, TurnResult } from "../port.ts";
 import { breaksOf, type CustodyClient } from "./connection.ts";
 import { asCustodyError } from "./errors.ts";
-import { gateArgument, parseTransition } from "./gates.ts";
-import { policyArgument } from "./inbox.ts";
+import { parseTransition } from "./gates.ts";
 import { parseMeta, type RecordMeta } from "./record.ts";
 import type { TicketEnd, TurnReply } from "./scripts.ts";
 import { type EndedTicket, TicketEnds } from "./ticket-ends.ts";
 import type { TicketSource } from "./tickets.ts";
-
-/** A lease outlives the exchange's timeout by this much, so that an outcome can be settled. */
-export const LEASE_MARGIN_MS = 5_000;
-
-const OUTCOMES: Readonly<Record<Settle["outcome"], string>> = {
-  delivered: "D",
-  retry: "L",
-  dead: "X",
-  handedBack: "B",
-  parked: "P",
-  ignored: "I",
-  expired: "E",
-};
-
-const EFFECTS: Readonly<Record<Exclude<GateOutcome["type"], "neutral">, string>> = {
-  success: "S",
-  failure: "F",
-  rejected: "R",
-  hold: "P",
-  gone: "G",
-};
+import { turnArguments } from "./turn-arguments.ts";
 
 const LOOK_AGAIN_PAGE = 500;
 
@@ -75,8 +45,7 @@ export class RedisOutbox implements Outbox {
     const [wake, generation] = await this.#end({
       ticket,
       mode: "drained",
-      limit: policy.limit,
-      gate: gateArgument(policy),
+      policy,
     });
     if (wake < 0) return "more";
     if (wake > 0) await this.#tickets.wake(ticket.destination, wake, Number(generation));
@@ -85,7 +54,7 @@ export class RedisOutbox implements Outbox {
 
   async yield(ticket: Ticket): Promise<void> {
     const [, generation] = await this.#end({ ticket, mode: "yield" });
-    await this.#tickets.add({ destination: ticket.destination, slot: ticket.slot, generation: Number(generation) });
+    await this.#tickets.add([{ destination: ticket.destination, slot: ticket.slot, generation: Number(generation) }]);
   }
 
   async postpone(ticket: Ticket, delayMs: number): Promise<void> {
@@ -121,76 +90,6 @@ export class RedisOutbox implements Outbox {
       throw asCustodyError(error);
     }
   }
-}
-
-function turnArguments(
-  token: string,
-  request: TurnRequest,
-): { args: (string | number)[]; destinations: readonly string[] } {
-  const destinations = [...request.policies.keys()];
-  const index = new Map(destinations.map((destination, position) => [destination, position + 1]));
-  const at = (destination: string): number => {
-    const position = index.get(destination);
-    if (position === undefined) throw new RangeError(`turn: no policy for destination ${destination}`);
-    return position;
-  };
-  const bare = bareDestinations(request);
-  const policies: unknown[] = [...request.policies.values()].map((policy, position) =>
-    bare.has(policy.destination) ? 0 : argumentOf(policy, policy.policy, position),
-  );
-  const ofRoutes = new Map<string, number>();
-  /** Place of the policy for the outcome of a copy: its route's, where that is not the destination's own. */
-  const settledBy = ({ destination, policy: own }: Settle): number => {
-    const known = request.policies.get(destination);
-    if (own === undefined || known === undefined) return at(destination);
-    const key = `${destination} ${own.route}`;
-    const place = ofRoutes.get(key) ?? policies.push(argumentOf(known, own, at(destination) - 1));
-    ofRoutes.set(key, place);
-    return place;
-  };
-  const settles = request.settles.map((settle) => {
-    const { eventId, fence, outcome, record, delayMs = 0 } = settle;
-    const head = `${settledBy(settle)} ${eventId} ${fence} ${OUTCOMES[outcome]} ${record.attempt} ${Math.ceil(delayMs)}`;
-    return `${head}${effectOf(settle)}
-${JSON.stringify(record)}`;
-  });
-  const adoptions = [...(request.adopt ?? [])];
-  const args: (string | number)[] = [
-    token,
-    JSON.stringify(policies),
-    settles.length,
-    request.takes.length,
-    adoptions.length,
-    ...settles,
-  ];
-  for (const { destination, want, started } of request.takes) args.push(at(destination), want, started ?? "");
-  for (const [destination, mine] of adoptions) {
-    args.push(at(destination), mine.length);
-    for (const { eventId, fence } of mine) args.push(eventId, fence);
-  }
-  return { args, destinations };
-}
-
-/** Destinations whose own policy nobody asks for: all that is said of them goes by a route's. Each policy costs the script more than a command does. */
-function bareDestinations({ takes, settles, policies, adopt }: TurnRequest): Set<string> {
-  const bare = new Set(policies.keys());
-  for (const { destination } of takes) bare.delete(destination);
-  for (const { destination, policy } of settles) if (policy === undefined) bare.delete(destination);
-  for (const destination of adopt?.keys() ?? []) bare.delete(destination);
-  return bare;
-}
-
-/** ` effect generation pause`, or nothing. */
-function effectOf({ gate }: Settle): string {
-  if (gate === undefined || gate.type === "neutral") return "";
-  return ` ${EFFECTS[gate.type]} ${gate.generation} ${gate.type === "hold" ? Math.max(0, Math.ceil(gate.holdMs)) : 0}`;
-}
-
-function argumentOf(own: DestinationPolicy, policy: RoutePolicy, index: number): Record<string, unknown> {
-  const { destination, limit, timeoutMs, maxAgeMs, shelving } = own;
-  const gate = gateArgument(own);
-  const lease = { limit, leaseMs: timeoutMs + LEASE_MARGIN_MS, maxAgeMs };
-  return { ...policyArgument(policy), index, destination, ...lease, ...(shelving && { shelving }), gate };
 }
 
 function readTurn(reply: TurnReply, request: TurnRequest, destinations: readonly string[]): TurnResult {

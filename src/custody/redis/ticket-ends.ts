@@ -1,7 +1,8 @@
 import { Collector } from "../../lib/collector.ts";
-import type { Ticket } from "../port.ts";
+import type { DestinationPolicy, Ticket } from "../port.ts";
 import type { CustodyClient } from "./connection.ts";
 import { asCustodyError } from "./errors.ts";
+import { gateArgument } from "./gates.ts";
 import type { TicketEnd } from "./scripts.ts";
 
 /** Tickets of one call: as many as a turn may have destinations. */
@@ -14,11 +15,9 @@ export interface EndedTicket {
   readonly ticket: Ticket;
   readonly mode: "drained" | "yield" | "postpone";
   /** Of `drained`. */
-  readonly limit?: number;
+  readonly policy?: DestinationPolicy;
   /** Of `postpone`, ms. */
   readonly delayMs?: number;
-  /** Config of its destination's gate. */
-  readonly gate?: object | undefined;
 }
 
 /** Ends tickets by the script `done`, those of one turn of the event loop in one call: many destinations with one event each end as many. */
@@ -50,9 +49,11 @@ export class TicketEnds {
   #call(ended: readonly EndedTicket[]): Promise<TicketEnd[]> {
     const places = new Map<string, number>();
     const args: (string | number)[] = [];
-    for (const { ticket, mode, limit = 1, delayMs = 0, gate } of ended) {
+    for (const { ticket, mode, policy, delayMs = 0 } of ended) {
       const { destination, generation } = ticket;
-      args.push(destination, generation, limit, mode, delayMs, gate === undefined ? 0 : placeOf(JSON.stringify(gate)));
+      const gate = policy && gateArgument(policy);
+      const place = gate === undefined ? 0 : placeOf(JSON.stringify(gate));
+      args.push(destination, generation, policy?.limit ?? 1, mode, delayMs, place, policy?.gate?.seq ?? 0);
     }
     return this.#redis.done(this.#prefix, `[${[...places.keys()].join(",")}]`, ...args);
 

@@ -1,22 +1,15 @@
 import { type BulkJobOptions, Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { Collector } from "../../lib/collector.ts";
-import type { Ticket } from "../port.ts";
+import type { TicketData, TicketJob } from "./ticket-jobs.ts";
 
 /** Queues of other workers that are kept open: a process writes a ticket into them only now and then. */
 const MAX_OPEN = 32;
 
-/** Tickets written at once. */
+/** Jobs written at once. */
 const MOST = 100;
 
 const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1, stackTraceLimit: 0 };
-
-/** What BullMQ carries of a ticket. */
-export interface TicketData {
-  readonly d: string;
-  readonly g: number;
-  readonly s: number;
-}
 
 interface NewJob {
   readonly name: string;
@@ -41,10 +34,9 @@ export class TicketQueues {
     this.#tag = tag;
   }
 
-  /** @param delay ms. A ticket whose `jobId` is known to BullMQ changes nothing */
-  async add(name: string, ticket: Ticket, { jobId, delay }: { jobId: string; delay: number }): Promise<void> {
-    const { destination: d, generation: g, slot: s } = ticket;
-    await this.#queue(name).added.add({ name: "drain", data: { d, g, s }, opts: { ...JOB_OPTIONS, jobId, delay } });
+  /** @param delay ms. A job whose id is known to BullMQ changes nothing */
+  async add(name: string, { jobId, data }: TicketJob, delay: number): Promise<void> {
+    await this.#queue(name).added.add({ name: "drain", data, opts: { ...JOB_OPTIONS, jobId, delay } });
   }
 
   /** Removes what lies in a queue that nobody serves any more. Tickets that are still needed are written anew by the janitor. */

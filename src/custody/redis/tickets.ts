@@ -1,3 +1,4 @@
+import { setTimeout as delayed } from "node:timers/promises";
 import { type Job, Worker } from "bullmq";
 import type { Redis } from "ioredis";
 import type { Outbox, Ticket } from "../port.ts";
@@ -5,7 +6,8 @@ import { type CustodyClient, connectForTickets, type RedisUrl } from "./connecti
 import { asCustodyError } from "./errors.ts";
 import type { Janitor, MissingTicket } from "./janitor.ts";
 import { ticketQueue } from "./keys.ts";
-import { type TicketData, TicketQueues } from "./ticket-queues.ts";
+import { jobOf, jobsOf, type TicketData, type TicketJob, ticketsOf } from "./ticket-jobs.ts";
+import { TicketQueues } from "./ticket-queues.ts";
 
 /** Tickets a process holds at once. A ticket is a destination, not a request: this is how many destinations a process drains side by side. */
 const TICKET_CONCURRENCY = 1_000;
@@ -13,13 +15,13 @@ const TICKET_CONCURRENCY = 1_000;
 const DIRECT_POLL_MS = 250;
 /** … and BullMQ is tried again this often. */
 const DIRECT_RETRY_MS = 1_000;
+/**
+ * A job of several tickets ends with the last of them, at the latest after this, and the others are held on without it: one destination that hangs must not
+ * keep the job's place. It is long enough for every process to have read the same hint, so that none writes the job again.
+ */
+const SHARED_JOB_MS = 1_000;
 
 type Handlers = Parameters<Outbox["start"]>[0];
-
-/** BullMQ refuses some characters in a job id; destinations are other people's words. */
-function jobId({ destination, slot, generation }: Ticket, suffix = ""): string {
-  return `${encodeURIComponent(destination)}#${slot}#${generation}${suffix}`;
-}
 
 export interface TicketSourceOptions {
   readonly url: RedisUrl;
@@ -45,7 +47,12 @@ export class TicketSource {
   #worker: Worker<TicketData, void> | undefined;
   readonly #clients: Redis[] = [];
   #handlers: Handlers | undefined;
-  #running = new Set<Promise<void>>();
+  /** Tickets held. */
+  readonly #running = new Set<Promise<void>>();
+  /** Jobs they came with that are not ended. */
+  #jobs = 0;
+  /** Jobs that wait until less is held. */
+  readonly #waiting: (() => void)[] = [];
   #direct: NodeJS.Timeout | undefined;
   #stopping = false;
 
@@ -54,30 +61,26 @@ export class TicketSource {
     this.#queueName = ticketQueue(options.dedicatedRoute);
   }
 
-  /** Writes a ticket that is ready now. One whose id is known to BullMQ changes nothing. */
-  async add(ticket: Ticket): Promise<void> {
-    await this.#write(ticket, jobId(ticket), 0);
+  /** Writes tickets that are ready now, see {@link jobsOf}. What BullMQ knows already changes nothing. */
+  async add(tickets: readonly Ticket[], queueName = this.#queueName): Promise<void> {
+    await Promise.all(jobsOf(tickets).map((job) => this.#write(job, 0, queueName)));
   }
 
-  /** Writes a ticket for a time (Unix ms). Its id is its own: it must not stand in the way of a ready one of the same generation. */
+  /** Writes a ticket for a time (Unix ms). */
   async wake(destination: string, at: number, generation: number): Promise<void> {
-    await this.#write(
-      { destination, generation, slot: 0 },
-      jobId({ destination, slot: 0, generation }, `@${at}`),
-      Math.max(0, at - Date.now()),
-    );
+    await this.#write(jobOf([{ destination, generation, slot: 0 }], at), Math.max(0, at - Date.now()));
   }
 
   /** Asks for further tickets of a destination whose lane has grown; they take the generation of the one that is held. */
   async widen(destination: string, slots: number): Promise<void> {
     const generation = Number((await this.#options.redis.hget(`${this.#options.tag}:gate:${destination}`, "g")) ?? 0);
-    for (let slot = 1; slot < slots; slot++) await this.add({ destination, slot, generation });
+    for (let slot = 1; slot < slots; slot++) await this.add([{ destination, slot, generation }]);
   }
 
   /** A ticket this process cannot serve goes to those who do, unless that is its own queue: there it would come back at once. */
   async handOver(ticket: Ticket, servedBy: string | undefined): Promise<void> {
     const queueName = ticketQueue(servedBy);
-    if (queueName !== this.#queueName) await this.#write(ticket, jobId(ticket), 0, queueName);
+    if (queueName !== this.#queueName) await this.add([ticket], queueName);
   }
 
   start(handlers: Handlers): Promise<() => Promise<void>> {
@@ -89,7 +92,7 @@ export class TicketSource {
     this.#worker = new Worker<TicketData, void>(this.#queueName, (job, _token, signal) => this.#onJob(job, signal), {
       connection: shared,
       prefix: tag,
-      concurrency: this.#options.concurrency ?? TICKET_CONCURRENCY,
+      concurrency: this.#most,
       lockDuration: 15_000,
       stalledInterval: 5_000,
       maxStalledCount: 1_000_000,
@@ -102,48 +105,82 @@ export class TicketSource {
     return Promise.resolve(() => this.#stop());
   }
 
-  async #write(ticket: Ticket, id: string, delay: number, queueName = this.#queueName): Promise<void> {
+  async #write(job: TicketJob, delay: number, queueName = this.#queueName): Promise<void> {
     if (this.#queues === undefined || this.#stopping) return;
     try {
-      await this.#queues.add(queueName, ticket, { jobId: id, delay });
+      await this.#queues.add(queueName, job, delay);
     } catch (error) {
       // The janitor writes it anew, or drains without it: a ticket is never worth failing what asked for it.
       this.#onWorkerError(error);
     }
   }
 
-  async #onJob(job: Job<TicketData>, signal: AbortSignal | undefined): Promise<void> {
-    const { d: destination, g: generation, s: slot } = job.data;
-    await this.#run({ destination, generation, slot }, signal);
+  async #onJob({ data }: Job<TicketData>, signal: AbortSignal | undefined): Promise<void> {
+    const ending = this.#ending.signal;
+    await this.#room();
+    const either = signal ? AbortSignal.any([signal, ending]) : ending;
+    this.#jobs += 1;
+    const runs = ticketsOf(data).map((ticket) => this.#run(ticket, either));
+    this.#limitJobs();
+    try {
+      const all = Promise.all(runs);
+      await (runs.length === 1 ? all : Promise.race([all, delayed(SHARED_JOB_MS, undefined, { ref: false })]));
+    } finally {
+      this.#jobs -= 1;
+      this.#limitJobs();
+    }
   }
 
-  async #run(ticket: Ticket, signal: AbortSignal | undefined): Promise<void> {
+  async #run(ticket: Ticket, signal: AbortSignal): Promise<void> {
     if (this.#handlers === undefined || this.#stopping) return;
-    const ending = this.#ending.signal;
-    const run = this.#handlers.onTicket(ticket, signal ? AbortSignal.any([signal, ending]) : ending);
+    const run = this.#handlers.onTicket(ticket, signal);
     this.#running.add(run);
     try {
       await run;
     } finally {
       this.#running.delete(run);
+      this.#waiting.shift()?.();
     }
   }
 
-  /** Hints: `<generation>#<slot>#<held>#<destination>`. */
+  /** Resolves when less than the most tickets are held. BullMQ may have fetched more jobs before it heard of the limit. */
+  async #room(): Promise<void> {
+    while (this.#running.size >= this.#most && !this.#ending.signal.aborted) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+  }
+
+  /** What is bounded are tickets; BullMQ counts jobs. */
+  #limitJobs(): void {
+    if (this.#worker !== undefined)
+      this.#worker.concurrency = Math.max(1, this.#most - (this.#running.size - this.#jobs));
+  }
+
+  /** Tickets this process holds at once, but for the last job's. */
+  get #most(): number {
+    return this.#options.concurrency ?? TICKET_CONCURRENCY;
+  }
+
+  /** Hints: a line each, `<generation>#<slot>#<held>#<destination>`. */
   #listen(): void {
     const subscriber = connectForTickets(this.#options.url);
     this.#clients.push(subscriber);
     const channel = `${this.#options.tag}:hint`;
     subscriber.on("message", (_channel: string, text: string) => {
-      const [generation, slot, held, ...rest] = text.split("#");
-      const destination = rest.join("#");
-      if (!(this.#configured(destination) ?? true)) return;
-      this.#handlers?.onHint(destination);
-      if (held === "1" && slot === "0") return;
-      void this.add({ destination, slot: Number(slot), generation: Number(generation) });
+      void this.add(text.split("\n").flatMap((line) => this.#onHint(line)));
     });
     // Not awaited: a worker may be started before Redis is; a hint that is missed meanwhile costs at most 2 s.
     void subscriber.subscribe(channel).catch(() => undefined);
+  }
+
+  /** @returns the ticket that it asks for, unless somebody holds that: they listen too */
+  #onHint(line: string): Ticket[] {
+    const [generation, slot, held, ...rest] = line.split("#");
+    const destination = rest.join("#");
+    if (!(this.#configured(destination) ?? true)) return [];
+    this.#handlers?.onHint(destination);
+    if (held === "1" && slot === "0") return [];
+    return [{ destination, slot: Number(slot), generation: Number(generation) }];
   }
 
   /** Whether this process's configuration has the route of a destination; `undefined`: it does not say. */
@@ -154,14 +191,26 @@ export class TicketSource {
   }
 
   /** One process does it for all: each ticket goes into the queue of those who serve its destination. The own configuration is the surer knowledge. */
-  async #onJanitor({ destination, generation, servedBy }: MissingTicket): Promise<void> {
-    const ticket = { destination, generation, slot: 0 };
-    const isOwn = this.#configured(destination) === true || ticketQueue(servedBy) === this.#queueName;
-    if (!isOwn) return this.handOver(ticket, servedBy);
-    if (this.#direct === undefined) return this.add(ticket);
-    void this.#run(ticket, undefined).catch(() => {
-      // The handler reports its own faults; the janitor comes by again.
-    });
+  async #onJanitor(missing: readonly MissingTicket[]): Promise<void> {
+    const byQueue = new Map<string, Ticket[]>();
+    for (const { destination, generation, servedBy } of missing) {
+      const queueName = this.#configured(destination) === true ? this.#queueName : ticketQueue(servedBy);
+      const tickets = byQueue.get(queueName) ?? [];
+      tickets.push({ destination, generation, slot: 0 });
+      byQueue.set(queueName, tickets);
+    }
+    for (const [queueName, tickets] of byQueue) {
+      if (queueName === this.#queueName && this.#direct !== undefined) this.#drainDirectly(tickets);
+      else await this.add(tickets, queueName);
+    }
+  }
+
+  #drainDirectly(tickets: readonly Ticket[]): void {
+    for (const ticket of tickets) {
+      void this.#run(ticket, this.#ending.signal).catch(() => {
+        // The handler reports its own faults; the janitor comes by again.
+      });
+    }
   }
 
   #onWorkerError(error: unknown): void {
@@ -179,6 +228,7 @@ export class TicketSource {
     this.#options.janitor.stop();
     clearTimeout(this.#direct);
     this.#ending.abort();
+    for (const goOn of this.#waiting.splice(0)) goOn();
     // Fetches nothing more. Not `close` yet: whether that may wait for Redis is known only when the tickets are back.
     await this.#worker?.pause(true);
     await Promise.allSettled(this.#running);

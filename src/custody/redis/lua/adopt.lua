@@ -118,6 +118,7 @@ for i = 1, #rows, 2 do
   end
 end
 for d in pairs(touched) do announce(d, 0, now) end
+flush()
 if not last_page then return { moved, left, position } end
 if call('EXISTS', P .. 'log:' .. from) == 0 then forget_route(from) end
 return { moved, left, '' }

@@ -36,6 +36,7 @@ if allowed > 0 then
     return true
   end)
   for d in pairs(touched) do announce(d, 0, now) end
+  flush()
   for route, n in pairs(routes) do count_replayed(route, n) end
   paid = paid + revived * 1000 / rate
   call('HINCRBY', key, 'replayed', revived)

@@ -6,5 +6,6 @@ if ARGV[1] == '' then
   for _, d in ipairs(call('ZRANGE', P .. 'busy', 0, 999)) do
     if not call('ZSCORE', names, d) then list_destination(d, now_ms()) end
   end
+  flush()
 end
 return call('ZRANGE', names, ARGV[1] == '' and '-' or '(' .. ARGV[1], '+', 'BYLEX', 'LIMIT', 0, ARGV[2])

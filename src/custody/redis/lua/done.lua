@@ -1,15 +1,20 @@
 -- done: may tickets end?
--- ARGV: configs of gates (JSON array), then six for each ticket:
---   destination, the ticket's generation, limit, mode: drained | yield | postpone, delay of postpone, place of its gate's config among those or 0.
+-- ARGV: configs of gates (JSON array), then seven for each ticket:
+--   destination, the ticket's generation, limit, mode: drained | yield | postpone, delay of postpone, place of its gate's config among those or 0, its seq.
 -- Returns for each ticket { -1 } when there is something to take; else { wake, generation }: wake > 0 asks for a ticket at that Unix ms. `postpone` also returns
 -- the route whose own workers serve the destination, or ''.
 call('ZREM', P .. 'busy', '')
 local configs = cjson.decode(ARGV[1])
 local now = now_ms()
 
-local function end_ticket(d, generation, limit, mode, delay, config)
+local function forget_busy(d)
+  local list = batch('ZREM', P .. 'busy')
+  list[#list + 1] = d
+end
+
+local function end_ticket(d, generation, limit, mode, delay, config, seq)
   local gate, lease = P .. 'gate:' .. d, P .. 'lease:' .. d
-  local guard = config and read_gate(d, config) or nil
+  local guard = config and read_gate(d, config, seq) or nil
   local shut_until, refill
   if guard then limit, shut_until = permitted(guard, now) end
   local ready = call('ZCARD', P .. 'lane:' .. d) + call('ZCARD', P .. 'late:' .. d)
@@ -22,13 +27,14 @@ local function end_ticket(d, generation, limit, mode, delay, config)
   end
   if mode == 'drained' and leased < limit and takeable and not refill then return { -1, '0' } end
 
-  local current = call('HGET', gate, 'g') or '0'
+  local current, wake_at = unpack(guard and guard.tickets or call('HMGET', gate, 'g', 'wakeAt'), 1, 2)
+  current = current or '0'
   if current == generation then current = int(call('HINCRBY', gate, 'g', 1)) end
   -- A disabled one is looked at when it is enabled; and once an hour, as it may have been deleted, or have no gate any more.
   if guard and guard.state == 'D' then
     look_later('d:' .. d, now + 3600000, now)
-    call('ZREM', P .. 'busy', d)
-    call('HDEL', gate, 'wakeAt')
+    forget_busy(d)
+    if wake_at then call('HDEL', gate, 'wakeAt') end
     return { 0, current }
   end
   if mode == 'yield' then
@@ -36,7 +42,7 @@ local function end_ticket(d, generation, limit, mode, delay, config)
     return { 0, current }
   end
   if mode == 'postpone' and ready == 0 and not due and leased == 0 then
-    call('ZREM', P .. 'busy', d)   -- its route was deleted meanwhile, say: there is nothing to look at again
+    forget_busy(d)   -- its route was deleted meanwhile, say: there is nothing to look at again
     return { 0, current }
   end
   if mode == 'postpone' then
@@ -45,7 +51,7 @@ local function end_ticket(d, generation, limit, mode, delay, config)
   end
 
   -- A marked lease (negative score) comes back MARK_MS after its mark, another one is marked at its deadline.
-  local oldest = call('ZRANGE', lease, 0, 0, 'WITHSCORES')[2]
+  local oldest = leased > 0 and call('ZRANGE', lease, 0, 0, 'WITHSCORES')[2]
   local wake = due
   if oldest then
     oldest = tonumber(oldest)
@@ -58,21 +64,22 @@ local function end_ticket(d, generation, limit, mode, delay, config)
     wake = wake and math.max(wake, shut_until)
   end
   if not wake then
-    call('ZREM', P .. 'busy', d)
-    call('HDEL', gate, 'wakeAt')
+    forget_busy(d)
+    if wake_at then call('HDEL', gate, 'wakeAt') end
     return { 0, current }
   end
   wake = math.max(wake, now) + 1
   call('ZADD', P .. 'busy', int(wake + FRESH_MS), d)
-  local pending = tonumber(call('HGET', gate, 'wakeAt')) or 0
+  local pending = tonumber(wake_at) or 0
   if pending > now and pending <= wake then return { 0, current } end
   call('HSET', gate, 'wakeAt', int(wake))
   return { int(wake), current }
 end
 
 local out = {}
-for i = 2, #ARGV, 6 do
-  local d, generation, limit, mode, delay, config = unpack(ARGV, i, i + 5)
-  out[#out + 1] = end_ticket(d, generation, tonumber(limit), mode, tonumber(delay), configs[tonumber(config)])
+for i = 2, #ARGV, 7 do
+  local d, generation, limit, mode, delay, config, seq = unpack(ARGV, i, i + 6)
+  out[#out + 1] = end_ticket(d, generation, tonumber(limit), mode, tonumber(delay), configs[tonumber(config)], tonumber(seq))
 end
+flush()
 return out

@@ -15,4 +15,5 @@ if gate.state ~= 'C' then
 end
 save_gate(gate, now)
 announce(gate.d, 0, now)
+flush()
 return gate.changes[1] or ''

@@ -11,18 +11,18 @@ local FAILING = 5           -- so many failures in a row are told, where no circ
 local TOLD = { 'Failing', 'HalfWay', 'Disabled' }
 local REFILL_MS = 50        -- an empty bucket is looked at again after this, or when it is full: not for each token
 
--- The gate as it is, with the config that counts. `own`: what the caller knows of that, or nil.
-local function read_gate(d, own)
-  local v = call('HMGET', P .. 'gate:' .. d, 'cs', 'cfg', 'st', 'b')
-  local gate = { d = d, own = own, changes = {}, notices = {} }
+-- The gate as it is, with the config that counts. `own`: what the caller knows of that, and its seq; or nil.
+local function read_gate(d, own, seq)
+  local v = call('HMGET', P .. 'gate:' .. d, 'cs', 'cfg', 'st', 'b', 'run', 'g', 'wakeAt')
+  local gate = { d = d, own = own, seq = seq, changes = {}, notices = {}, unknown = not v[5], tickets = { v[6], v[7] } }
   local state, ends, generation, fails, since, row, trips, ramp, at, reason, told =
     string.match(v[3] or 'C 0 0 0 0 0 0 0 0 -', '^(%u) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+) ?(%d?)$')
   gate.state, gate.ends, gate.generation, gate.fails, gate.since = state, tonumber(ends), tonumber(generation), tonumber(fails), tonumber(since)
   gate.row, gate.trips, gate.ramp, gate.at, gate.reason = tonumber(row), tonumber(trips), tonumber(ramp), at, reason
   gate.told = tonumber(told) or 0
   local kept = tonumber(v[1] or '-1')
-  if own and own.seq >= kept then
-    gate.config, gate.newer = own, own.seq > kept
+  if own and seq >= kept then
+    gate.config, gate.newer = own, seq > kept
   else
     gate.config = v[2] and cjson.decode(v[2]) or {}
   end
@@ -34,13 +34,26 @@ local function read_gate(d, own)
   return gate
 end
 
+-- Texts of configs: many destinations have the same.
+local config_texts = {}
+local function config_text(config)
+  local text = config_texts[config] or cjson.encode(config)
+  config_texts[config] = text
+  return text
+end
+
 -- Writes what changed.
 local function save_gate(gate, now)
   local fields = {}
   if gate.newer then
-    fields[1], fields[2], fields[3], fields[4] = 'cs', int(gate.own.seq), 'cfg', cjson.encode(gate.own)
-    gate.newer = false
-    list_destination(gate.d, now)
+    fields[1], fields[2], fields[3], fields[4] = 'cs', int(gate.seq), 'cfg', config_text(gate.own)
+  end
+  -- Its first config, or the first ticket it ever had: from now on it is listed.
+  if gate.newer or (gate.starts and gate.unknown) then list_destination(gate.d, now) end
+  gate.newer = false
+  for field, value in pairs({ run = gate.starts or nil, delivered = gate.delivered }) do
+    fields[#fields + 1] = field
+    fields[#fields + 1] = value
   end
   if gate.dirty then
     fields[#fields + 1] = 'st'

@@ -7,4 +7,5 @@ if gate.state == 'D' then return '' end
 change_gate(gate, 'W', 'OperatorHold', now, tonumber(ARGV[2]))
 save_gate(gate, now)
 announce(gate.d, 0, now)   -- it may have been shut for longer
+flush()
 return gate.changes[1]

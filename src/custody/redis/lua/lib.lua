@@ -21,19 +21,20 @@ end
 local function int(n) return string.format('%.0f', n) end
 
 -- Writes that many entries of a call have in common are collected and made by one command a key: most of a script's time goes into calling commands.
-local batches, order, removals, gone = {}, {}, {}, {}
-local function batch(command, key)
+-- `option`: of the command, before its members.
+local batches, order, removals, gone, hints = {}, {}, {}, {}, {}
+local function batch(command, key, option)
   local name = command .. key
   local list = batches[name]
   if not list then
-    list = { command = command, key = key }
+    list = { command = command, key = key, option = option }
     batches[name] = list
     order[#order + 1] = list
   end
   return list
 end
 
--- Makes the collected writes, in the order in which their keys came up.
+-- Makes the collected writes, in the order in which their keys came up, and tells of what was announced.
 local function flush()
   for route, n in pairs(removals) do
     local key = P .. 'route:' .. route
@@ -42,9 +43,13 @@ local function flush()
     if gone[route] > tonumber(call('HGET', key, 'gone') or '0') then call('HSET', key, 'gone', int(gone[route])) end
   end
   for _, list in ipairs(order) do
-    for from = 1, #list, 1000 do call(list.command, list.key, unpack(list, from, math.min(from + 999, #list))) end
+    for from = 1, #list, 1000 do
+      local last = math.min(from + 999, #list)
+      if list.option then call(list.command, list.key, list.option, unpack(list, from, last)) else call(list.command, list.key, unpack(list, from, last)) end
+    end
   end
-  batches, order, removals, gone = {}, {}, {}, {}
+  if #hints > 0 then call('PUBLISH', P .. 'hint', table.concat(hints, '\n')) end
+  batches, order, removals, gone, hints = {}, {}, {}, {}, {}
 end
 
 -- A copy is one string: state fence attempt base unknown first since due revived token. Its parts stay text until somebody reckons with them:
@@ -123,8 +128,10 @@ local function look_later(member, at, now) return call('ZADD', P .. 'exp', int(m
 
 -- A destination is listed from its first ticket or config on. Once a day somebody looks whether it still has anything (`janitor`).
 local function list_destination(d, now)
-  call('ZADD', P .. 'destinations', 0, d)
-  call('ZADD', P .. 'exp', 'NX', int(now + LOOK_MS), 'd:' .. d)
+  local list, looks = batch('ZADD', P .. 'destinations'), batch('ZADD', P .. 'exp', 'NX')
+  local n = #list
+  list[n + 1], list[n + 2] = 0, d
+  looks[n + 1], looks[n + 2] = int(now + LOOK_MS), 'd:' .. d
 end
 
 local function forget_dead(id, destination, route)
@@ -259,7 +266,8 @@ local function served_by(destination, now)
 end
 
 -- Says that a destination has (more) work. A held one's holder listens; for another one any worker writes the ticket. While its gate is shut nobody is
--- told: it is looked at when that ends, and a disabled one when it is enabled.
+-- told: it is looked at when that ends, and a disabled one when it is enabled. All of a call go out as one message (`flush`), so that every worker makes the
+-- same tickets of them.
 local function announce(destination, slot, now)
   local g = call('HMGET', P .. 'gate:' .. destination, 'g', 'run', 'st')
   local generation = g[1] or '0'
@@ -272,7 +280,7 @@ local function announce(destination, slot, now)
     end
   end
   call('ZADD', P .. 'busy', held == '1' and 'NX' or 'LT', int(now + FRESH_MS), destination)
-  call('PUBLISH', P .. 'hint', generation .. '#' .. slot .. '#' .. held .. '#' .. destination)
+  hints[#hints + 1] = generation .. '#' .. slot .. '#' .. held .. '#' .. destination
 end
 
 -- Makes a dead copy live again under the same id, with a fresh budget. The fence grows, so that a repeated settle of the old life is refused.

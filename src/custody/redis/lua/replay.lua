@@ -14,5 +14,6 @@ for d in string.gmatch(meta.destinations, '%S+') do
     end
   end
 end
+flush()
 if count > 0 then call('HINCRBY', P .. 'tally', 'replayed ' .. meta.route, count) end
 return count

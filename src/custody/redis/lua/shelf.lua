@@ -86,6 +86,7 @@ local function unshelve_page(route, size, passed, now)
     end
   end
   for d in pairs(touched) do announce(d, 0, now) end
+  flush()
   return unshelved, last_page, passed
 end
 

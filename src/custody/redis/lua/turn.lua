@@ -1,15 +1,20 @@
 -- turn: settles what finished and takes what comes next, for all destinations of a process.
--- ARGV: token, policies (JSON array, one a destination), number of settles, takes, adoptions, then
---   a settle:   "index id fence outcome attempt delay[ effect generation pause]\nrecord"; a destination of several routes has a policy for each
+-- ARGV: token, frames (JSON array: what many destinations have in common), policies (a line each: "frame index seq destination"), number of settles, takes,
+-- adoptions, then
+--   a settle:   "policy id fence outcome attempt delay[ effect generation pause]\nrecord"; a destination of several routes has a policy for each
 --               (effect on its gate: see `judge`)
---   a take:     index, want, generation of a ticket's first turn or ''
---   an adoption: index, number n, then n times (id, fence)
+--   a take:     policy, want, generation of a ticket's first turn or ''
+--   an adoption: policy, number n, then n times (id, fence)
 -- Returns { fenced indexes, unknown, workerLost, expired, waiting of each take, now, three values a copy:
 --   "index id fence attempt used first revived generation", metadata and body; ms until the gate of each take may permit more, 0 when it is not shut;
 -- changes of gates: "index from to at reason generation fails since ends" }.
 call('ZREM', P .. 'busy', '')   -- a first write that is never refused: a full Redis must let copies leave
-local token, policies = ARGV[1], cjson.decode(ARGV[2])
-local settles, takes, adoptions = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local token, frames, policies = ARGV[1], cjson.decode(ARGV[2]), {}
+for k, frame in ipairs(frames) do frames[k] = { __index = frame } end
+for frame, index, seq, destination in string.gmatch(ARGV[3], '(%d+) (%d+) (%d+) (%S+)') do
+  policies[#policies + 1] = setmetatable({ index = index, seq = tonumber(seq), destination = destination }, frames[tonumber(frame)])
+end
+local settles, takes, adoptions = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local now = now_ms()
 local stamp = int(now)
 local MAX_BYTES = 1048576
@@ -20,7 +25,7 @@ local gates = {}
 local function gate_of(policy)
   local gate = gates[policy.destination]
   if not gate and policy.gate then
-    gate = read_gate(policy.destination, policy.gate)
+    gate = read_gate(policy.destination, policy.gate, policy.seq)
     gate.index = policy.index
     gates[policy.destination] = gate
   end
@@ -154,12 +159,16 @@ local function lose(id, policy)
 end
 
 -- A lease past its deadline is marked (negative score) and returned MARK_MS later, so that after a frozen Redis the holders that live speak first.
+-- Returns how many there are.
 local function expire_leases(policy)
   local key = P .. 'lease:' .. policy.destination
   local head = call('ZRANGE', key, '0', '0', 'WITHSCORES')
-  if not head[1] or tonumber(head[2]) > now then return end
-  for _, id in ipairs(call('ZRANGEBYSCORE', key, int(MARK_MS - now), '(0', 'LIMIT', 0, 64)) do lose(id, policy) end
-  for _, id in ipairs(call('ZRANGEBYSCORE', key, 1, stamp, 'LIMIT', 0, 64)) do call('ZADD', key, int(-now), id) end
+  if not head[1] then return 0 end
+  if tonumber(head[2]) <= now then
+    for _, id in ipairs(call('ZRANGEBYSCORE', key, int(MARK_MS - now), '(0', 'LIMIT', 0, 64)) do lose(id, policy) end
+    for _, id in ipairs(call('ZRANGEBYSCORE', key, 1, stamp, 'LIMIT', 0, 64)) do call('ZADD', key, int(-now), id) end
+  end
+  return call('ZCARD', key)
 end
 
 local function promote_due(policy)
@@ -225,11 +234,14 @@ local function put_aside(id, policy, resting)
 end
 
 -- First everything is read, then leased, then taken out of the lane: an error on the way leaves no copy without a place.
+-- Returns how many places it used, whether it had to stop before the end of the page, and whether nothing is left.
 local function take_from(key, policy, room)
   local field, deadline = 'c:' .. policy.destination, int(now + policy.leaseMs)
   local resting, before = resting_routes(policy), aside
   local window = resting and room + MAX_ASIDE or room
-  local ids = call('ZRANGE', key, '0', window - 1)
+  local ids = call('ZRANGE', key, '0', window)   -- one more, to see whether there is one
+  local whole = #ids <= window
+  ids[window + 1] = nil
   local used, taken, leases = 0, {}, {}
   for _, id in ipairs(ids) do
     if used - (aside - before) == room then break end
@@ -259,31 +271,34 @@ local function take_from(key, policy, room)
   if #leases > 0 then call('ZADD', P .. 'lease:' .. policy.destination, unpack(leases)) end
   for _, t in ipairs(taken) do lease(t[1], policy, t[2], t[3], t[4]) end
   if used > 0 then call('ZREMRANGEBYRANK', key, '0', used - 1) end
-  return used - (aside - before), used < #ids or (resting ~= nil and #ids == window)
+  return used - (aside - before), used < #ids or (resting ~= nil and #ids == window), whole and used == #ids
 end
 
-local function ready(d) return call('ZCARD', P .. 'lane:' .. d) + call('ZCARD', P .. 'late:' .. d) end
-
+-- Returns how many are left.
 local function take_ready(policy, room)
-  if room < 1 then return end
   local d = policy.destination
-  local used, full = take_from(P .. 'lane:' .. d, policy, room)
-  if used < room and not full then take_from(P .. 'late:' .. d, policy, room - used) end
+  local lane, late = P .. 'lane:' .. d, P .. 'late:' .. d
+  if room < 1 then return call('ZCARD', lane) + call('ZCARD', late) end
+  local used, stopped, empty = take_from(lane, policy, room)
+  local left = empty and 0 or call('ZCARD', lane)
+  if used == room or stopped then return left + call('ZCARD', late) end
+  local _, _, none = take_from(late, policy, room - used)
+  return left + (none and 0 or call('ZCARD', late))
 end
 
 -- Through a gate: no more than it permits and the rate affords.
-local function take_through(policy, gate, want)
+local function take_through(policy, gate, want, leased)
   local limit, ends = permitted(gate, now)
   if limit == 0 then return 0, ends and ends - now or 0 end
   promote_due(policy)
   local probes = gate.state == 'W' or gate.state == 'O'
   policy.handed = ' ' .. int(probes and gate.generation + 1 or gate.generation)
   local before, put = #out, aside
-  take_ready(policy, math.min(want, limit - call('ZCARD', P .. 'lease:' .. policy.destination), (affordable(gate, now)), 1000))
+  local left = take_ready(policy, math.min(want, limit - leased, (affordable(gate, now)), 1000))
   local taken = (#out - before) / 3
   spend(gate, taken)
   if probes and taken > 0 then change_gate(gate, 'H', 'Probing', now) end
-  local left, more, refill = ready(policy.destination), affordable(gate, now)
+  local more, refill = affordable(gate, now)
   if more == 0 then return 0, left > 0 and refill - now or 0 end
   -- A page was put aside and nothing found that may be sent: the next one at once.
   local again = taken == 0 and aside > put and left > 0
@@ -292,18 +307,17 @@ end
 
 -- Returns what is left ready (of what lies behind a gate: as much as that permits), and ms until the gate may permit more, when it is shut.
 local function take(policy, want, started)
-  local d = policy.destination
+  local gate = gate_of(policy)
+  if gate then gate.starts = started ~= '' and started
   -- The first ticket it ever had: from now on it is listed.
-  if started ~= '' and call('HSET', P .. 'gate:' .. d, 'run', started) == 1 then list_destination(d, now) end
-  call('ZADD', P .. 'busy', int(now + HELD_MS), d)
-  expire_leases(policy)
-  if policy.gate then return take_through(policy, gate_of(policy), want) end
+  elseif started ~= '' and call('HSET', P .. 'gate:' .. policy.destination, 'run', started) == 1 then list_destination(policy.destination, now) end
+  local leased = expire_leases(policy)
+  if gate then return take_through(policy, gate, want, leased) end
   promote_due(policy)
-  take_ready(policy, math.min(want, policy.limit - call('ZCARD', P .. 'lease:' .. d), 1000))
-  return ready(d), 0
+  return take_ready(policy, math.min(want, policy.limit - leased, 1000)), 0
 end
 
-local i = 6
+local i = 7
 for k = 1, settles do
   local index, id, fence, outcome, attempt, delay, effect, record = string.match(ARGV[i], '^(%d+) (%S+) (%d+) (%u) (%d+) (%d+)([^\n]*)\n(.*)$')
   local policy = policies[tonumber(index)]
@@ -313,7 +327,7 @@ for k = 1, settles do
   i = i + 1
 end
 for d, n in pairs(delivered) do
-  call('HSET', P .. 'gate:' .. d, 'delivered', stamp)
+  if gates[d] then gates[d].delivered = stamp else call('HSET', P .. 'gate:' .. d, 'delivered', stamp) end
   count_hourly(d, 'd', n)
 end
 for d, n in pairs(failed) do count_hourly(d, 'f', n) end
@@ -334,8 +348,12 @@ for _ = 1, adoptions do
   end
 end
 flush()   -- before anything new is taken: an ended lease must not count against the limit
-local waiting, reopens = {}, {}
+local waiting, reopens, held = {}, {}, {}
 i = first_take
+for k = 1, takes do
+  held[2 * k - 1], held[2 * k] = int(now + HELD_MS), policies[tonumber(ARGV[i + 3 * (k - 1)])].destination
+end
+if takes > 0 then call('ZADD', P .. 'busy', unpack(held)) end
 for k = 1, takes do
   local policy = policies[tonumber(ARGV[i])]
   local want = tonumber(ARGV[i + 1])
@@ -352,7 +370,7 @@ for d, gate in pairs(gates) do
 end
 -- Room was made and this process takes none of it: somebody else should.
 for d in pairs(freed) do
-  if not taking[d] and ready(d) > 0 then announce(d, 0, now) end
+  if not taking[d] and call('EXISTS', P .. 'lane:' .. d, P .. 'late:' .. d) > 0 then announce(d, 0, now) end
 end
 for _, h in pairs(handled) do sweep(h.policy, 2 * h.n, now) end
 flush()
