@@ -61,6 +61,7 @@ describe("ten scopes take at most 1.2 times as long as alone beside one", () => 
   test.each<[string, Failing]>([
     ["whose store cannot be reached", { code: "Unreachable", afterMs: 0 }],
     ["whose store is always too busy", { code: "SlowDown", afterMs: 50 }],
+    ["whose store does not answer", { code: "Timeout", afterMs: 60_000 }],
   ])("%s", async (_name, failing) => {
     const alone = await timeOfTen();
     expect((await timeOfTen(failing)) / alone).toBeLessThanOrEqual(1.2);

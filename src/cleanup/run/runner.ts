@@ -37,6 +37,14 @@ const LOOK_EVERY_MS = 30_000;
 /** After a write that may have failed. */
 const RETRY_MS = 1_000;
 
+/** A run that something is done about. */
+interface Busy {
+  readonly scope: string;
+  readonly done: Promise<void>;
+  /** Its store failed a call, or the attempt before made no progress. */
+  isInTrouble: boolean;
+}
+
 /**
  * Carries out the admitted runs of one policy: the oldest first, one of a scope at a time, several scopes side by side. A run that waits for its next attempt takes no place. What it
  * does is all in the records: any number of them may be stopped at any moment, and one that is started later goes on.
@@ -46,7 +54,7 @@ export class CleanupRunner {
   readonly #leases = new LeaseWatch();
   readonly #stopping = new AbortController();
   /** Scope of the runs that something is done about, by uid. */
-  readonly #busy = new Map<string, { readonly scope: string; readonly done: Promise<void> }>();
+  readonly #busy = new Map<string, Busy>();
   /** Versions of records, by uid, that are known to be outdated. */
   readonly #outdated = new Map<string, Set<string>>();
   /** Monotonic ms before which a run is left alone, by uid. */
@@ -113,11 +121,16 @@ export class CleanupRunner {
     return nextStep(run, { policy: records.policy(), now: timers.now(), freeIn });
   }
 
-  /** Whether there is a place, and no other run of its scope is carried out. What needs no store needs no place. */
-  #isFree({ spec }: RunRecord, { type }: Step): boolean {
+  /**
+   * Whether there is a place, and no other run of its scope is carried out. What needs no store needs no place, and one run whose store fails has a place of its own: it spends its
+   * time waiting, which must not be at the expense of the others.
+   */
+  #isFree(run: RunRecord, { type }: Step): boolean {
     if (type !== "attempt") return true;
-    const scopes = [...this.#busy.values()].map(({ scope }) => scope);
-    return scopes.length < (this.#options.concurrency ?? DEFAULT_CONCURRENCY) && !scopes.includes(spec.scope);
+    const busy = [...this.#busy.values()];
+    const places = this.#options.concurrency ?? DEFAULT_CONCURRENCY;
+    const isOneMore = wasInTrouble(run) || busy.some(({ isInTrouble }) => isInTrouble);
+    return busy.length < places + (isOneMore ? 1 : 0) && busy.every(({ scope }) => scope !== run.spec.scope);
   }
 
   #begin(run: RunRecord, step: Exclude<Step, { type: "wait" }>): void {
@@ -128,7 +141,7 @@ export class CleanupRunner {
         this.#busy.delete(run.uid);
         this.#look();
       });
-    this.#busy.set(run.uid, { scope: run.spec.scope, done });
+    this.#busy.set(run.uid, { scope: run.spec.scope, done, isInTrouble: wasInTrouble(run) });
   }
 
   async #attempt(run: RunRecord, snapshot: CleanupSnapshot): Promise<void> {
@@ -163,8 +176,19 @@ export class CleanupRunner {
       onPlanned: (entries: readonly VersionEntry[]) => onPlanned?.(run, entries),
       onOutcome: (outcome: string, number: number) => metrics.cleanupObjects.inc({ ...labels, mode, outcome }, number),
       onBatch: (ms: number) => metrics.cleanupBatchDuration.observe(labels, ms / 1_000),
-      onStoreError: (code: string) => metrics.cleanupStoreErrors.inc({ ...labels, code }),
+      onStoreError: (code: string) => {
+        metrics.cleanupStoreErrors.inc({ ...labels, code });
+        this.#inTrouble(run);
+      },
     };
+  }
+
+  /** Frees its place for another one. */
+  #inTrouble({ uid }: RunRecord): void {
+    const busy = this.#busy.get(uid);
+    if (busy === undefined || busy.isInTrouble) return;
+    busy.isInTrouble = true;
+    this.#look();
   }
 
   #ended(about: Readonly<Record<string, string>>, result: AttemptResult, hold: RunHold): void {
@@ -239,6 +263,10 @@ export class CleanupRunner {
     for (const map of [this.#outdated, this.#resting])
       for (const uid of map.keys()) if (!open.has(uid) && !this.#busy.has(uid)) map.delete(uid);
   }
+}
+
+function wasInTrouble({ status: { attemptsWithoutProgress = 0 } }: RunRecord): boolean {
+  return attemptsWithoutProgress > 0;
 }
 
 const MOST_OUTDATED = 256;
