@@ -11,6 +11,9 @@ import { factRules, type Position, type ScopeWork } from "./scope-work.ts";
 /** What the store said of a version is asked again when it is older than this before the version is deleted, ms. */
 export const FACTS_AGE_MS = 60_000;
 
+/** Versions asked about side by side at least, while those of a whole batch are known. */
+const SLOWEST = 2;
+
 const NOTHING_KNOWN: Known = new Map();
 
 /** Groups by the listing alone, those of a page together. Manifests are read again when they are due. */
@@ -24,10 +27,14 @@ export async function* plannedPages(work: ScopeWork, { lastKey }: Position): Asy
 
 /** Groups in their order, decided by what the store says of their candidates; the next ones are asked about meanwhile. */
 export function decidedGroups(work: ScopeWork, position: Position): AsyncGenerator<DecidedGroup> {
+  const { limiter, snapshot } = work;
+  const { batchSize } = snapshot;
   return mapAhead(singly(plannedPages(work, position)), {
     weight: ({ candidates, group }) => candidates.length + (1 + group.entries.length) / 50,
     // So many candidates that a batch is ready when the one before is done, so few that what is known of them is fresh.
-    most: work.snapshot.batchSize * 2,
+    most: batchSize * 2,
+    // As many as there are places, and some that wait for one. The nearer the next batch is to being known, the fewer: the delete that is under way has the store to itself.
+    pace: (known) => Math.max(SLOWEST, 2 * limiter.window * (1 - known / batchSize)),
     map: (plan) => decide(work, plan, NOTHING_KNOWN),
   });
 }

@@ -68,9 +68,11 @@ class DeletePass {
     if (items.length > 0) await this.#send(items);
     this.#settle();
     this.#ready = [...this.#works()].reduce((sum, { ready }) => sum + ready.length, 0);
-    const { journal } = this.#work;
-    if (items.length > 0) await journal.commit(this.#position, this.#tally.state());
-    else journal.moved(this.#position, this.#tally.state());
+    const { journal, bucket, signal } = this.#work;
+    if (items.length === 0) return journal.moved(this.#position, this.#tally.state());
+    // The next batch has to know both.
+    bucket.prepare(signal);
+    await journal.commit(this.#position, this.#tally.state());
   }
 
   /** The next batch, after everything has been looked at again that may have changed. */

@@ -3,6 +3,8 @@ export interface MapAheadOptions<T, R> {
   readonly weight: (item: T) => number;
   /** All items that are begun and not taken weigh less than this when another one is begun. */
   readonly most: number;
+  /** Weight of those that are mapped at a time, by the weight of those that are mapped and not taken. One is always. Default: no bound but {@link most}. */
+  readonly pace?: (done: number) => number;
   readonly map: (item: T) => Promise<R>;
 }
 
@@ -26,6 +28,8 @@ class Ahead<T, R> {
   readonly #begun: Begun<R>[] = [];
   readonly #filled: Promise<void>;
   #weight = 0;
+  /** Of {@link #weight}, what is not mapped yet. */
+  #underWay = 0;
   #ended = false;
   #failure: { readonly error: unknown } | undefined;
   #wakeSource: (() => void) | undefined;
@@ -65,7 +69,7 @@ class Ahead<T, R> {
       for await (const item of source) {
         if (this.#ended) break;
         this.#begin(item);
-        if (this.#weight >= this.#options.most) await this.#room();
+        while (!this.#mayBegin() && !this.#ended) await this.#change();
         if (this.#ended) break;
       }
     } catch (error) {
@@ -78,17 +82,27 @@ class Ahead<T, R> {
   #begin(item: T): void {
     const weight = this.#options.weight(item);
     const result = this.#options.map(item);
-    // It is looked at when its turn comes, which may be after it failed.
-    result.catch(() => undefined);
+    const mapped = () => {
+      this.#underWay -= weight;
+      this.#wakeSource?.();
+    };
+    // A failure is looked at when its turn comes, which may be later.
+    result.then(mapped, mapped);
     this.#begun.push({ weight, result });
     this.#weight += weight;
+    this.#underWay += weight;
     this.#wakeTaker?.();
   }
 
-  async #room(): Promise<void> {
-    while (this.#weight >= this.#options.most && !this.#ended)
-      await new Promise<void>((resolve) => {
-        this.#wakeSource = resolve;
-      });
+  #mayBegin(): boolean {
+    const { most, pace } = this.#options;
+    if (this.#weight >= most) return false;
+    return pace === undefined || this.#underWay <= 0 || this.#underWay < pace(this.#weight - this.#underWay);
+  }
+
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wakeSource = resolve;
+    });
   }
 }

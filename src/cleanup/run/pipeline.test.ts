@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { sleep } from "../../lib/timers.ts";
 import { ManualTimers } from "../../lib/testing.ts";
 import { StoreLimiter } from "./limiter.ts";
 import { keyGroups } from "./listing.ts";
@@ -36,6 +37,86 @@ test("while a batch is deleted the next one is asked about and the next page fet
   release();
   await timers.advance(0);
   await stopped;
+});
+
+test("the nearer the next batch is to being known, the fewer versions are asked about side by side", async () => {
+  const timers = new ManualTimers();
+  const world = new World(timers);
+  for (let key = 0; key < 900; key += 1) world.store.put(`${PREFIX}k${String(key).padStart(6, "0")}`, { at: OLD });
+  const answers: (() => void)[] = [];
+  let release: () => void = () => undefined;
+  world.store.faults.before = async ({ verb }) => {
+    if (verb === "head") await new Promise<void>((resolve) => answers.push(resolve));
+    if (verb === "delete") await new Promise<void>((resolve) => (release = resolve));
+  };
+  world.addRun({ snapshot: { batchSize: 100 }, status: { checkpoint: { pass: "Delete", round: 1 } } });
+  const runner = world.runner();
+  runner.start();
+  await timers.advance(0);
+  /** Answers so many; how many were asked at most at a time from then on. */
+  const answer = async (number: number) => {
+    for (let left = number; left > 0; left -= 1) {
+      answers.shift()?.();
+      await timers.advance(0);
+    }
+    return answers.length;
+  };
+  expect(answers).toHaveLength(16);
+  expect(await answer(99)).toBe(16);
+  expect(world.calls("delete")).toBe(0);
+  expect(await answer(1)).toBe(16);
+  expect(world.calls("delete")).toBe(1);
+  // Of the batch after it three quarters are known, then all.
+  expect(await answer(75)).toBe(7);
+  expect(await answer(30)).toBe(2);
+  expect(await answer(50)).toBe(2);
+  release();
+  await timers.advance(0);
+  expect(world.calls("delete")).toBe(2);
+  expect(answers.length).toBeGreaterThan(8);
+  const stopped = runner.stop();
+  release();
+  await timers.advance(0);
+  await stopped;
+});
+
+test("while a checkpoint is written the bucket and the next versions are asked about, and nothing is deleted", async () => {
+  const timers = new ManualTimers();
+  const world = new World(timers);
+  for (let key = 0; key < 50; key += 1) world.store.put(`${PREFIX}k${String(key).padStart(6, "0")}`, { at: OLD });
+  world.store.faults.before = async ({ verb }) => {
+    if (verb === "delete") await sleep(timers, 1_500);
+  };
+  let release: () => void = () => undefined;
+  world.records.faults.before = async (_run, { checkpoint }) => {
+    if (checkpoint?.pass === "Delete" && checkpoint.lastKey !== undefined)
+      await new Promise<void>((resolve) => (release = resolve));
+  };
+  world.addRun({ snapshot: { batchSize: 10 }, status: { checkpoint: { pass: "Delete", round: 1 } } });
+  const runner = world.runner();
+  runner.start();
+  await timers.advance(0);
+  expect([world.calls("bucketState"), world.calls("delete")]).toEqual([1, 1]);
+  await timers.advance(1_500);
+  expect([world.calls("bucketState"), world.calls("delete")]).toEqual([2, 1]);
+  expect(world.calls("head")).toBeGreaterThanOrEqual(20);
+  await timers.advance(500);
+  expect(world.calls("delete")).toBe(1);
+  release();
+  await timers.advance(0);
+  expect([world.calls("bucketState"), world.calls("delete")]).toEqual([2, 2]);
+  // What was asked for more than a second ago is asked again.
+  await timers.advance(1_500);
+  await timers.advance(1_000);
+  expect([world.calls("bucketState"), world.calls("delete")]).toEqual([3, 2]);
+  world.store.versioning = "Suspended";
+  release();
+  await timers.advance(0);
+  expect([world.calls("bucketState"), world.calls("delete")]).toEqual([4, 2]);
+  release();
+  await timers.advance(0);
+  expect(world.status()).toMatchObject({ phase: "Failed", reason: "VersioningSuspended" });
+  await runner.stop();
 });
 
 test("nothing of a key is deleted before the page after it is here", async () => {
@@ -123,6 +204,27 @@ test("items that are mapped ahead come in their order, however long each takes",
   const out: number[] = [];
   for await (const at of mapAhead(source(), { weight: () => 1, most: 4, map: slow })) out.push(at);
   expect(out).toEqual(Array.from({ length: 20 }, (_, at) => at));
+});
+
+test("as many are mapped at a time as the pace says of those that are done, and always one", async () => {
+  async function* source() {
+    for (let at = 0; at < 12; at += 1) yield await Promise.resolve(at);
+  }
+  const open: (() => void)[] = [];
+  const map = (at: number) => new Promise<number>((resolve) => open.push(() => resolve(at)));
+  const items = mapAhead(source(), { weight: () => 1, most: 9, map, pace: (done) => 3 - done });
+  const first = items.next();
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  const seen: number[] = [];
+  for (let answered = 0; answered < 12; answered += 1) {
+    await settled();
+    seen.push(open.length);
+    open.shift()?.();
+  }
+  // The first is taken at once; then one more is done each time.
+  expect(seen).toEqual([3, 3, 2, 1, 1, 1, 1, 1, 1, 1, 0, 0]);
+  expect(await first).toMatchObject({ value: 0 });
+  await items.return(undefined);
 });
 
 test("what fails ahead fails in its turn, and whoever stops early begins nothing more", async () => {

@@ -47,8 +47,7 @@ export class BucketWatch {
   readonly #store: ObjectStore;
   readonly #limiter: StoreLimiter;
   readonly #timers: Timers;
-  #state: BucketState | undefined;
-  #askedAt = 0;
+  #asked: { readonly at: number; readonly state: Promise<BucketState> } | undefined;
 
   constructor(store: ObjectStore, limiter: StoreLimiter, timers: Timers) {
     this.#store = store;
@@ -62,17 +61,27 @@ export class BucketWatch {
    */
   async check(signal: AbortSignal): Promise<BucketState> {
     const now = this.#timers.monotonic();
-    if (this.#state !== undefined && now - this.#askedAt < STATE_AGE_MS) return this.#state;
+    const before = this.#asked;
+    const isYoung = before !== undefined && now - before.at < STATE_AGE_MS;
+    const asked = isYoung ? before : { at: now, state: this.#ask(signal) };
+    this.#asked = asked;
+    try {
+      return await asked.state;
+    } catch (error) {
+      if (this.#asked === asked) this.#asked = undefined;
+      throw error;
+    }
+  }
+
+  /** Asks for what the next {@link check} wants to know. */
+  prepare(signal: AbortSignal): void {
+    this.check(signal).catch(() => undefined);
+  }
+
+  async #ask(signal: AbortSignal): Promise<BucketState> {
     const state = await this.#limiter.run(signal, () => this.#store.bucketState(signal));
     checkBucket(state);
     checkClock(this.#store.clockSkewMs());
-    this.#askedAt = now;
-    this.#state = state;
     return state;
-  }
-
-  /** Whether {@link check} would ask. */
-  get stale(): boolean {
-    return this.#state === undefined || this.#timers.monotonic() - this.#askedAt >= STATE_AGE_MS;
   }
 }
