@@ -18,12 +18,7 @@ export interface FactReaderOptions {
   readonly limiter: StoreLimiter;
   readonly timers: Timers;
   readonly exclusions: CleanupSnapshot["exclusions"];
-  /** Unix ms. */
-  readonly cutoff: number;
 }
-
-/** By so much a time of a listing and that of a HEAD may differ, ms: one has whole seconds. */
-const ROUNDING_MS = 1_000;
 
 /** Asks the store what may keep a version: a HEAD each, and the tags where there are some that matter. */
 export class FactReader {
@@ -50,7 +45,7 @@ export class FactReader {
   /**
    * By version id. Delete markers are left out: they have no tags and no lock, and S3 refuses a HEAD of one
    * (https://docs.aws.amazon.com/AmazonS3/latest/API/API_HeadObject.html).
-   * @throws {@link RunFailure} `LockRightsMissing`, `InvalidListing`, or what the store rejects with
+   * @throws {@link RunFailure} `LockRightsMissing`, or what the store rejects with
    */
   async read(entries: readonly VersionEntry[], signal: AbortSignal): Promise<Map<string, KnownFacts>> {
     const known = new Map<string, KnownFacts>();
@@ -69,14 +64,9 @@ export class FactReader {
   }
 
   async #factsOf(version: VersionEntry, signal: AbortSignal): Promise<VersionFacts> {
-    const { store, limiter, exclusions, cutoff } = this.#options;
+    const { store, limiter, exclusions } = this.#options;
     const head = await limiter.runMany(signal, () => store.head(version, signal));
     if (!head.exists) return head;
-    if (head.lastModified - ROUNDING_MS >= cutoff)
-      throw new RunFailure(
-        "InvalidListing",
-        "the store lists a version as older than the cutoff that is newer by its own HEAD: nothing can be chosen by it",
-      );
     const wantsTags = head.tagCount > 0 && exclusions.tags.length > 0;
     const tags = wantsTags ? await limiter.runMany(signal, () => store.tags(version, signal)) : [];
     const { legalHold, retention } = head;

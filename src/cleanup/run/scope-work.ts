@@ -69,7 +69,7 @@ export function scopeWork(input: ScopeInput): ScopeWork {
     ...input,
     manifests,
     bucket: new BucketWatch(store, limiter, timers),
-    facts: new FactReader({ store, limiter, timers, cutoff, exclusions: snapshot.exclusions }),
+    facts: new FactReader({ store, limiter, timers, exclusions: snapshot.exclusions }),
     listing: {
       prefix: snapshot.prefix,
       cutoff,

@@ -92,7 +92,7 @@ export type VersionHead =
   | { readonly exists: false }
   | {
       readonly exists: true;
-      /** Unix ms. */
+      /** Unix ms. That of the listing decides: where tags or a lock of a version were changed since, Ceph tells the time of that change here. */
       readonly lastModified: number;
       /** 0 also for who may not read them: S3 leaves it out (https://docs.aws.amazon.com/AmazonS3/latest/API/API_HeadObject.html). */
       readonly tagCount: number;
