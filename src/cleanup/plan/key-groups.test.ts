@@ -75,4 +75,21 @@ describe("compareKeys", () => {
     );
     expect(compareKeys("\uFFFD", "\u{1F600}")).toBeLessThan(0);
   });
+
+  it("refuses a version that two pages list: what lies above it is not known", () => {
+    const [newest, middle, oldest] = [0, 1, 2].map((index) => entryOf("a", index)) as [
+      VersionEntry,
+      VersionEntry,
+      VersionEntry,
+    ];
+    const groups = new KeyGroups();
+    groups.push({ entries: [newest, middle] });
+    groups.push({ entries: [newest, oldest] });
+    const invalid = expect.objectContaining({ code: "InvalidListing", retryable: true });
+    expect(() => groups.push({ entries: [entryOf("b", 0)] })).toThrow(invalid);
+    const last = new KeyGroups();
+    last.push({ entries: [newest, middle] });
+    last.push({ entries: [newest] });
+    expect(() => last.finish()).toThrow(invalid);
+  });
 });
