@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { sleep } from "../../lib/timers.ts";
 import { ManualTimers } from "../../lib/testing.ts";
+import { StoreError } from "../store/port.ts";
 import { StoreLimiter } from "./limiter.ts";
 import { keyGroups } from "./listing.ts";
 import { mapAhead } from "./map-ahead.ts";
@@ -116,6 +117,29 @@ test("while a checkpoint is written the bucket and the next versions are asked a
   release();
   await timers.advance(0);
   expect(world.status()).toMatchObject({ phase: "Failed", reason: "VersioningSuspended" });
+  await runner.stop();
+});
+
+test("a bucket that could not be asked about while the checkpoint was written is asked about before the next batch", async () => {
+  const timers = new ManualTimers();
+  const world = new World(timers);
+  for (let key = 0; key < 20; key += 1) world.store.put(`${PREFIX}k${String(key).padStart(6, "0")}`, { at: OLD });
+  world.store.faults.before = async ({ verb, nth }) => {
+    if (verb === "delete") await sleep(timers, 1_500);
+    if (verb === "bucketState" && nth === 2) throw new StoreError("AccessDenied", "not now", { retryable: false });
+  };
+  world.records.faults.before = async (_run, { checkpoint }) => {
+    if (checkpoint?.pass === "Delete" && checkpoint.lastKey !== undefined) await sleep(timers, 100);
+  };
+  world.addRun({ snapshot: { batchSize: 10 }, status: { checkpoint: { pass: "Delete", round: 1 } } });
+  const runner = world.runner();
+  runner.start();
+  await timers.advance(1_500);
+  expect([world.calls("bucketState"), world.calls("delete")]).toEqual([2, 1]);
+  await timers.advance(100);
+  expect([world.calls("bucketState"), world.calls("delete")]).toEqual([3, 2]);
+  await timers.advance(2_000);
+  expect(world.status()).toMatchObject({ phase: "Succeeded" });
   await runner.stop();
 });
 

@@ -113,6 +113,15 @@ test("a version that is gone is what the SDK says of it", async () => {
   expect(bySdk()).toEqual([false]);
 });
 
+test("a store that is too busy is not asked in another way for that", async () => {
+  answer = (one) => (one.headers[SDK] === undefined ? { status: 503 } : honest(one));
+  for (let time = 0; time < 30; time += 1) await store.tags(FIRST, CALM);
+  answer = honest;
+  asked = [];
+  await store.tags(FIRST, CALM);
+  expect(bySdk()).toEqual([false]);
+});
+
 test("an answer that is about another version says nothing, from whoever it comes", async () => {
   answer = () => ({ headers: { "last-modified": "Tue, 01 Dec 2026 05:00:00 GMT", "x-amz-version-id": "other" } });
   await expect(store.head(FIRST, CALM)).rejects.toMatchObject({ code: "InvalidAnswer", retryable: true });
