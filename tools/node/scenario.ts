@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { request } from "undici";
 import { type Check, eventually } from "./checks.ts";
+import { cleanUp } from "./cleanup.ts";
 import type { ClusterCommands } from "./cluster.ts";
 import { IMAGE } from "./images.ts";
 import { receiver, RELEASE, restrictedNamespace, route, secret, SYSTEM, TENANT, VALUES } from "./manifests.ts";
@@ -26,7 +27,11 @@ interface Run {
 }
 
 /** The run from the chart's installation to its removal; each check builds on those before it. */
-export function scenario(cluster: ClusterCommands, folder: string, hasHandler: boolean): readonly Check[] {
+export function scenario(
+  cluster: ClusterCommands,
+  folder: string,
+  { hasHandler, hasStore }: { readonly hasHandler: boolean; readonly hasStore: boolean },
+): readonly Check[] {
   const run: Run = { cluster, folder, hasHandler, sender: new Sender(""), receiver: "", accepted: [] };
   const check = (name: string, limit: number, body: (run: Run) => Promise<string | void>): Check => ({
     name,
@@ -44,6 +49,13 @@ export function scenario(cluster: ClusterCommands, folder: string, hasHandler: b
     check("the gateways roll under load without an answer other than 2xx", 180, rollGateways),
     check("the leader is deleted, and another one takes a change over", 90, replaceLeader),
     ...(hasHandler ? [check("a handler image of one's own gets events", 90, handle)] : []),
+    ...(hasStore
+      ? [
+          check("a signed push has a cleaner Pod delete what has expired, and the Pod goes", 300, async ({ sender }) =>
+            cleanUp({ cluster, gateway: sender.address }),
+          ),
+        ]
+      : []),
     check("the release is upgraded with Helm, and its Redis goes on with its users", 180, upgrade),
     check("the release is uninstalled; CRDs, routes and published routes stay", 120, uninstall),
   ];

@@ -24,12 +24,13 @@ const PAUSE_MS = 70;
 /** Sends events as GitHub would, from outside of the cluster, each with a number of its own. Nothing is tried twice. */
 export class Sender {
   readonly #agent = new Agent({ connections: CLIENTS });
-  readonly #address: string;
+  /** Of the gateways' Service. */
+  readonly address: string;
   #last = 0;
 
   /** @param address of the gateways' Service */
   constructor(address: string) {
-    this.#address = address;
+    this.address = address;
   }
 
   /** Sends an event, signed with `key`. @param again number of one that was sent before; default: a new one */
@@ -46,7 +47,7 @@ export class Sender {
       "x-hub-signature-256": `sha256=${signature}`,
     };
     try {
-      const url = `http://${this.#address}${path}`;
+      const url = `http://${this.address}${path}`;
       const answer = await request(url, {
         dispatcher: this.#agent,
         method: "POST",
