@@ -31,7 +31,7 @@ test("no more calls of which there are many are under way than there are places,
 
 test("SlowDown halves the calls side by side once for those sent together, makes all pause, and each success brings some back", async () => {
   const timers = new ManualTimers();
-  const limiter = new StoreLimiter({ timers, random: () => 1 });
+  const limiter = new StoreLimiter({ timers, most: 16, random: () => 1 });
   let isSlow = true;
   const begun: number[] = [];
   const call = async () => {
@@ -82,7 +82,7 @@ test("a store for which one at a time is too much is called with growing gaps, a
 
 test("other failures that may pass are tried three times, those that will not once", async () => {
   const timers = new ManualTimers();
-  const limiter = new StoreLimiter({ timers });
+  const limiter = new StoreLimiter({ timers, most: 16 });
   let tries = 0;
   const failing = (code: "Timeout" | "AccessDenied") => () => {
     tries += 1;

@@ -3,7 +3,7 @@ import { StoreError } from "../store/port.ts";
 
 export interface StoreLimiterOptions {
   readonly timers: Timers;
-  /** Calls side by side at most. Default: 16. */
+  /** Calls side by side at most. Default: 32. */
   readonly most?: number;
   readonly random?: () => number;
   /** Told of every call that failed. */
@@ -41,7 +41,7 @@ export class StoreLimiter {
 
   constructor(options: StoreLimiterOptions) {
     this.#options = options;
-    this.#most = options.most ?? 16;
+    this.#most = options.most ?? 32;
     this.#window = this.#most;
   }
 

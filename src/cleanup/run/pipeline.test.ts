@@ -62,19 +62,19 @@ test("the nearer the next batch is to being known, the fewer versions are asked 
     }
     return answers.length;
   };
-  expect(answers).toHaveLength(16);
-  expect(await answer(99)).toBe(16);
+  expect(answers).toHaveLength(32);
+  expect(await answer(99)).toBe(32);
   expect(world.calls("delete")).toBe(0);
-  expect(await answer(1)).toBe(16);
+  expect(await answer(1)).toBe(32);
   expect(world.calls("delete")).toBe(1);
   // Of the batch after it three quarters are known, then all.
-  expect(await answer(75)).toBe(7);
+  expect(await answer(75)).toBe(15);
   expect(await answer(30)).toBe(2);
   expect(await answer(50)).toBe(2);
   release();
   await timers.advance(0);
   expect(world.calls("delete")).toBe(2);
-  expect(answers.length).toBeGreaterThan(8);
+  expect(answers.length).toBeGreaterThan(16);
   const stopped = runner.stop();
   release();
   await timers.advance(0);
