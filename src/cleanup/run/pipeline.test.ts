@@ -68,7 +68,7 @@ test("the nearer the next batch is to being known, the fewer versions are asked 
   expect(await answer(1)).toBe(32);
   expect(world.calls("delete")).toBe(1);
   // Of the batch after it three quarters are known, then all.
-  expect(await answer(75)).toBe(15);
+  expect(await answer(75)).toBe(14);
   expect(await answer(30)).toBe(2);
   expect(await answer(50)).toBe(2);
   release();
