@@ -52,6 +52,12 @@ describe("tickets of many destinations that get work at the same time", () => {
     return names.map((destination) => `${destination}#0#0`);
   };
 
+  /** One event for many destinations: their hints are one message. */
+  const claimOne = async (count: number, group: string) => {
+    const destinations = Array.from({ length: count }, (_, at) => ({ destination: `~${group}-${at}`, limit: 1 }));
+    await store.inbox(scope).claim(newEvent({ destinations }));
+  };
+
   /** When BullMQ said so of each job, ms. */
   const jobEvents = async (name: string) => {
     const events = await redis.client().xrange(`${tagOf(scope)}:${ticketQueue()}:events`, "-", "+");
@@ -118,6 +124,54 @@ describe("tickets of many destinations that get work at the same time", () => {
     await expect.poll(() => other.held, { timeout: 5_000 }).toBeGreaterThan(170);
     expect(full.most).toBeLessThan(20 + 16);
   }, 20_000);
+
+  test("are not kept waiting by a process that has no room while another one has", async () => {
+    const full = await takeTickets(() => FOR_EVER, 20);
+    await sleep(100);
+    await claimOne(20, "first");
+    await expect.poll(() => full.held, { interval: 5 }).toBe(20);
+    // It may have been asking for one more.
+    const expected = await claim(1, "later");
+    await sleep(300);
+    const other = await takeTickets(() => FOR_EVER);
+    await expect.poll(() => other.taken, { timeout: 2_000 }).toEqual(expect.arrayContaining(expected));
+    expect(full.most).toBe(20);
+  });
+
+  test("are held side by side when each came with a job of its own", async () => {
+    const holder = await takeTickets(() => FOR_EVER, 60);
+    await sleep(100);
+    for (let nth = 0; nth < 58; nth++) await claim(1, `single-${nth}`);
+    await expect.poll(() => new Set(holder.taken).size, { timeout: 2_000 }).toBe(58);
+  });
+
+  test("are given back at once by a process that ends while they wait for room", async () => {
+    const holder = await takeTickets(() => FOR_EVER, 4);
+    const stop = stops.pop();
+    await sleep(100);
+    await claim(1, "first");
+    await claim(40, "many");
+    await expect.poll(() => holder.held).toBeGreaterThanOrEqual(4);
+    const began = performance.now();
+    ended.abort();
+    await stop?.();
+    expect(performance.now() - began).toBeLessThan(3_000);
+    expect(await redis.client().llen(`${tagOf(scope)}:${ticketQueue()}:active`)).toBe(0);
+  });
+
+  test("are taken side by side again once a process that had no room has some", async () => {
+    const holder = await takeTickets((nth) => (nth <= 20 ? 2_000 : FOR_EVER), 20);
+    await sleep(100);
+    await claimOne(20, "first");
+    await expect.poll(() => holder.held).toBe(20);
+    await redis.client().del(`${tagOf(scope)}:busy`);
+    await sleep(1_300);
+    await claim(1, "waits");
+    await expect.poll(() => holder.held).toBe(1);
+    const expected = await claim(5, "later");
+    await sleep(1_500);
+    expect(holder.taken).toEqual(expect.arrayContaining(expected));
+  });
 
   test("are found again by the janitor when their hints were missed, and share jobs too", async () => {
     const expected = await claim(100);

@@ -4,7 +4,7 @@ import type { Ticket } from "../port.ts";
 /** Jobs that a few tickets make, so that several workers get some of them. */
 const FEW = 8;
 /** Most tickets of one job. BullMQ's part of a ticket costs more than all that the custody scripts do for it. */
-const MOST_IN_A_JOB = 16;
+export const MOST_IN_A_JOB = 16;
 
 /** What BullMQ carries: one ticket or several, each as destination, generation and slot. */
 export interface TicketData {

@@ -1,12 +1,12 @@
 import { setTimeout as delayed } from "node:timers/promises";
-import { type Job, Worker } from "bullmq";
+import { type Job, WaitingError, Worker } from "bullmq";
 import type { Redis } from "ioredis";
 import type { Outbox, Ticket } from "../port.ts";
 import { type CustodyClient, connectForTickets, type RedisUrl } from "./connection.ts";
 import { asCustodyError } from "./errors.ts";
 import type { Janitor, MissingTicket } from "./janitor.ts";
 import { ticketQueue } from "./keys.ts";
-import { jobOf, jobsOf, type TicketData, type TicketJob, ticketsOf } from "./ticket-jobs.ts";
+import { jobOf, jobsOf, MOST_IN_A_JOB, type TicketData, type TicketJob, ticketsOf } from "./ticket-jobs.ts";
 import { TicketQueues } from "./ticket-queues.ts";
 
 /** Tickets a process holds at once. A ticket is a destination, not a request: this is how many destinations a process drains side by side. */
@@ -20,6 +20,10 @@ const DIRECT_RETRY_MS = 1_000;
  * keep the job's place. It is long enough for every process to have read the same hint, so that none writes the job again.
  */
 const SHARED_JOB_MS = 1_000;
+/** A job that finds no room is given back after this: another process may have some, and nobody else writes its tickets while BullMQ knows it. */
+const ROOM_WAIT_MS = 500;
+/** A process that had no room looks so much later whether it has: what ended by then makes one resumption. */
+const RESUME_AFTER_MS = 50;
 
 type Handlers = Parameters<Outbox["start"]>[0];
 
@@ -49,11 +53,12 @@ export class TicketSource {
   #handlers: Handlers | undefined;
   /** Tickets held. */
   readonly #running = new Set<Promise<void>>();
-  /** Jobs they came with that are not ended. */
+  /** Jobs of BullMQ at hand. */
   #jobs = 0;
   /** Jobs that wait until less is held. */
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting = new Set<() => void>();
   #direct: NodeJS.Timeout | undefined;
+  #resuming: NodeJS.Timeout | undefined;
   #stopping = false;
 
   constructor(options: TicketSourceOptions) {
@@ -89,10 +94,10 @@ export class TicketSource {
     const shared = connectForTickets(url, (copy) => this.#clients.push(copy));
     this.#clients.push(shared);
     this.#queues = new TicketQueues(shared, tag);
-    this.#worker = new Worker<TicketData, void>(this.#queueName, (job, _token, signal) => this.#onJob(job, signal), {
+    this.#worker = new Worker<TicketData, void>(this.#queueName, (...job) => this.#onJob(...job), {
       connection: shared,
       prefix: tag,
-      concurrency: this.#most,
+      concurrency: Math.ceil(this.#most / MOST_IN_A_JOB),
       lockDuration: 15_000,
       stalledInterval: 5_000,
       maxStalledCount: 1_000_000,
@@ -115,20 +120,26 @@ export class TicketSource {
     }
   }
 
-  async #onJob({ data }: Job<TicketData>, signal: AbortSignal | undefined): Promise<void> {
-    const ending = this.#ending.signal;
-    await this.#room();
-    const either = signal ? AbortSignal.any([signal, ending]) : ending;
+  async #onJob(job: Job<TicketData>, token: string | undefined, signal: AbortSignal | undefined): Promise<void> {
+    const tickets = ticketsOf(job.data);
     this.#jobs += 1;
-    const runs = ticketsOf(data).map((ticket) => this.#run(ticket, either));
-    this.#limitJobs();
+    this.#steer();
     try {
-      const all = Promise.all(runs);
-      await (runs.length === 1 ? all : Promise.race([all, delayed(SHARED_JOB_MS, undefined, { ref: false })]));
+      if (await this.#hasRoom()) return await this.#holdAll(tickets, signal);
+      await job.moveToWait(token);
     } finally {
       this.#jobs -= 1;
-      this.#limitJobs();
+      this.#steer();
     }
+    throw new WaitingError();
+  }
+
+  async #holdAll(tickets: readonly Ticket[], signal: AbortSignal | undefined): Promise<void> {
+    const ending = this.#ending.signal;
+    const either = signal ? AbortSignal.any([signal, ending]) : ending;
+    const all = Promise.all(tickets.map((ticket) => this.#run(ticket, either)));
+    this.#steer();
+    await (tickets.length === 1 ? all : Promise.race([all, delayed(SHARED_JOB_MS, undefined, { ref: false })]));
   }
 
   async #run(ticket: Ticket, signal: AbortSignal): Promise<void> {
@@ -139,21 +150,53 @@ export class TicketSource {
       await run;
     } finally {
       this.#running.delete(run);
-      this.#waiting.shift()?.();
+      const [first] = this.#waiting;
+      first?.();
+      this.#steer();
     }
   }
 
-  /** Resolves when less than the most tickets are held. BullMQ may have fetched more jobs before it heard of the limit. */
-  async #room(): Promise<void> {
+  /** Waits a while until less than the most tickets are held: BullMQ may have fetched more jobs before it was paused. */
+  async #hasRoom(): Promise<boolean> {
+    const until = performance.now() + ROOM_WAIT_MS;
     while (this.#running.size >= this.#most && !this.#ending.signal.aborted) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      const restMs = until - performance.now();
+      if (restMs <= 0) return false;
+      await this.#freed(restMs);
     }
+    return true;
   }
 
-  /** What is bounded are tickets; BullMQ counts jobs. */
-  #limitJobs(): void {
-    if (this.#worker !== undefined)
-      this.#worker.concurrency = Math.max(1, this.#most - (this.#running.size - this.#jobs));
+  /** Resolves when a ticket ended that no other job waits for, at the latest after `mostMs`. */
+  #freed(mostMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const goOn = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(goOn);
+        resolve();
+      };
+      const timer = setTimeout(goOn, mostMs);
+      this.#waiting.add(goOn);
+    });
+  }
+
+  /**
+   * What is bounded are tickets; BullMQ counts jobs. It fetches one more than surely fit into the room there is, and none without room: having as many as it
+   * may, it would fetch again when one of these ends only, and that may be long after there is room.
+   */
+  #steer(): void {
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    const room = Math.max(0, this.#most - this.#running.size);
+    worker.concurrency = this.#jobs + 1 + Math.ceil(room / MOST_IN_A_JOB);
+    if (room === 0 && !worker.isPaused()) void worker.pause(true);
+    if (room > 0 && worker.isPaused()) this.#resuming ??= setTimeout(() => this.#resume(), RESUME_AFTER_MS);
+  }
+
+  #resume(): void {
+    this.#resuming = undefined;
+    const room = this.#most - this.#running.size;
+    if (room > 0 && this.#direct === undefined && !this.#ending.signal.aborted) void this.#worker?.resume();
   }
 
   /** Tickets this process holds at once, but for the last job's. */
@@ -220,15 +263,16 @@ export class TicketSource {
     this.#direct = setTimeout(() => {
       this.#direct = undefined;
       this.#options.janitor.hurry(undefined);
-      if (!this.#stopping) void this.#worker?.resume();
+      this.#resume();
     }, DIRECT_RETRY_MS);
   }
 
   async #stop(): Promise<void> {
     this.#options.janitor.stop();
     clearTimeout(this.#direct);
+    clearTimeout(this.#resuming);
     this.#ending.abort();
-    for (const goOn of this.#waiting.splice(0)) goOn();
+    for (const goOn of this.#waiting) goOn();
     // Fetches nothing more. Not `close` yet: whether that may wait for Redis is known only when the tickets are back.
     await this.#worker?.pause(true);
     await Promise.allSettled(this.#running);
