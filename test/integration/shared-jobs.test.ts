@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { newEvent } from "../../src/custody/conformance/fixtures.ts";
+import { destinationPolicy, newEvent } from "../../src/custody/conformance/fixtures.ts";
 import type { Ticket } from "../../src/custody/port.ts";
 import { tagOf, ticketQueue } from "../../src/custody/redis/keys.ts";
 import { RedisStore } from "../../src/custody/redis/store.ts";
@@ -177,6 +177,26 @@ describe("tickets of many destinations that get work at the same time", () => {
     await sleep(1_500);
     expect(holder.taken).toEqual(expect.arrayContaining(expected));
   });
+
+  test("go to another process when theirs falls silent after the job has ended", async () => {
+    // It fetches nothing more, being full, and says nothing more: as after kill -9.
+    const lost = store.outbox(scope, { policies: () => [], ticketConcurrency: 64 });
+    const begun: string[] = [];
+    const onTicket = async ({ destination, generation }: Ticket) => {
+      begun.push(destination);
+      const policies = new Map([[destination, destinationPolicy({ destination })]]);
+      await lost.turn({ settles: [], takes: [{ destination, want: 0, started: generation }], policies });
+      await sleep(FOR_EVER, undefined, { signal: ended.signal }).catch(() => undefined);
+    };
+    stops.push(await lost.start({ onTicket, onHint: () => undefined }));
+    await sleep(100);
+    await claimOne(64, "customer");
+    await expect.poll(() => begun.length).toBe(64);
+    await expect.poll(async () => (await jobEvents("completed")).size, { timeout: 5_000 }).toBeGreaterThan(4);
+    const other = await takeTickets(() => FOR_EVER);
+    const again = begun.map((destination) => `${destination}#0#1`);
+    await expect.poll(() => other.taken, { timeout: 8_000 }).toEqual(expect.arrayContaining(again));
+  }, 20_000);
 
   test("are found again by the janitor when their hints were missed, and share jobs too", async () => {
     const expected = await claim(100);
