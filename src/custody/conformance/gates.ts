@@ -348,6 +348,28 @@ function wakingConformance(open: Open): void {
     await stop();
   });
 
+  for (const [state, effect] of [
+    ["Disabled", { type: "gone" }],
+    ["Held", { type: "hold", holdMs: 60_000 }],
+  ] as const) {
+    withStore(`takes back what a lost process held while it is ${state}, then costs no ticket`, async (store) => {
+      const policy = gated({}, { limit: 3, timeoutMs: SHORT_LEASE_TIMEOUT_MS });
+      const one = await start(store, policy, 3);
+      const [last, lost] = await one.take(2);
+      expect(await one.tell([last as TakenCopy], effect)).toMatchObject([{ to: state }]);
+      const { stop, tickets, seen } = await drain(store, policy);
+      const found = async () => (await store.ledger.event(lost?.eventId ?? ""))?.copies[0];
+      for (const end = Date.now() + 8_000; (await found())?.state === "active" && Date.now() < end; ) await sleep(50);
+      expect(await found()).toMatchObject({ state: "waiting", attempts: [{ action: "unknown" }] });
+      await sleep(300);
+      const before = tickets();
+      expect(before).toBeLessThan(6);
+      await sleep(3_000);
+      expect([tickets(), seen.length]).toEqual([before, 0]);
+      await stop();
+    });
+  }
+
   withStore("costs no ticket while it is disabled, and is woken when it is enabled", async (store) => {
     for (let i = 0; i < 3; i++) await store.inbox.claim(newEvent());
     const { seen, stop, tickets } = await drain(store, gated(), [{ type: "gone" }]);

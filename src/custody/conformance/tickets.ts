@@ -7,6 +7,7 @@ import {
   newEvent,
   routePolicy,
   settle,
+  SHORT_LEASE_TIMEOUT_MS,
   settlement,
   takeOne,
   storeTest,
@@ -62,6 +63,26 @@ export function ticketsConformance(open: Open): void {
     const seen: string[] = [];
     const stop = await drainAll(await outbox([routePolicy()]), seen);
     expect(await until(() => seen.includes(id), 6_000)).toBe(true);
+    await stop();
+  });
+
+  withStore("look at what a lost process held also while their destination is left alone", async (store) => {
+    const { id } = await store.inbox.claim(newEvent());
+    const policy = destinationPolicy({ timeoutMs: SHORT_LEASE_TIMEOUT_MS });
+    await takeOne(await store.outbox([]), policy);
+    const outbox = await store.outbox([routePolicy()]);
+    const stop = await outbox.start({
+      onHint: () => undefined,
+      onTicket: async (ticket) => {
+        const takes = [{ destination: policy.destination, want: 0, started: ticket.generation }];
+        await outbox.turn({ settles: [], takes, policies: new Map([[policy.destination, policy]]) });
+        await outbox.postpone(ticket, 60_000);
+      },
+    });
+    let state: string | undefined;
+    for (const end = Date.now() + 9_000; state !== "waiting" && Date.now() < end; await sleep(50))
+      state = (await store.ledger.event(id))?.copies[0]?.state;
+    expect(state).toBe("waiting");
     await stop();
   });
 

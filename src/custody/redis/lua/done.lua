@@ -30,40 +30,27 @@ local function end_ticket(d, generation, limit, mode, delay, config, seq)
   local current, wake_at = unpack(guard and guard.tickets or call('HMGET', gate, 'g', 'wakeAt'), 1, 2)
   current = current or '0'
   if current == generation then current = int(call('HINCRBY', gate, 'g', 1)) end
-  -- A disabled one is looked at when it is enabled; and once an hour, as it may have been deleted, or have no gate any more.
-  if guard and guard.state == 'D' then
-    look_later('d:' .. d, now + 3600000, now)
-    forget_busy(d)
-    if wake_at then call('HDEL', gate, 'wakeAt') end
-    return { 0, current }
-  end
   if mode == 'yield' then
     call('ZADD', P .. 'busy', int(now + FRESH_MS), d)
     return { 0, current }
   end
-  if mode == 'postpone' and ready == 0 and not due and leased == 0 then
-    forget_busy(d)   -- its route was deleted meanwhile, say: there is nothing to look at again
-    return { 0, current }
-  end
+  -- A lease whose holder is lost is taken back whatever else keeps the destination from being drained, so that its copy does not look active meanwhile.
+  -- A marked one (negative score) comes back MARK_MS after its mark, another one is marked at its deadline.
+  local oldest = leased > 0 and tonumber(call('ZRANGE', lease, 0, 0, 'WITHSCORES')[2])
+  local wake = oldest and math.max(oldest < 0 and MARK_MS - oldest or oldest, now + 1) or math.huge
   if mode == 'postpone' then
-    call('ZADD', P .. 'busy', int(now + delay), d)
+    -- Its route was deleted meanwhile, say: there is nothing to look at again.
+    if ready == 0 and not due and leased == 0 then forget_busy(d) return { 0, current } end
+    call('ZADD', P .. 'busy', int(math.min(now + delay, wake)), d)
     return { 0, current, served_by(d, now) }
   end
 
-  -- A marked lease (negative score) comes back MARK_MS after its mark, another one is marked at its deadline.
-  local oldest = leased > 0 and call('ZRANGE', lease, 0, 0, 'WITHSCORES')[2]
-  local wake = due
-  if oldest then
-    oldest = tonumber(oldest)
-    local look = oldest < 0 and MARK_MS - oldest or oldest
-    wake = math.min(wake or look, look)
-  end
-  if refill then wake = refill
-  elseif shut_until then
-    if ready > 0 then wake = shut_until end
-    wake = wake and math.max(wake, shut_until)
-  end
-  if not wake then
+  -- A disabled one is looked at when it is enabled; and once an hour, as it may have been deleted, or have no gate any more.
+  if guard and guard.state == 'D' then look_later('d:' .. d, now + 3600000, now)
+  elseif refill then wake = math.min(wake, refill)
+  elseif shut_until and ready > 0 then wake = math.min(wake, shut_until)
+  elseif due then wake = math.min(wake, math.max(due, shut_until or 0)) end
+  if wake == math.huge then
     forget_busy(d)
     if wake_at then call('HDEL', gate, 'wakeAt') end
     return { 0, current }

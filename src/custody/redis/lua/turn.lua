@@ -365,8 +365,6 @@ local changes = {}
 for d, gate in pairs(gates) do
   save_gate(gate, now)
   for _, change in ipairs(gate.changes) do changes[#changes + 1] = gate.index .. ' ' .. change end
-  -- Whoever holds its ticket gives it back.
-  if gate.state == 'D' and #gate.changes > 0 then call('ZREM', P .. 'busy', d) end
 end
 -- Room was made and this process takes none of it: somebody else should.
 for d in pairs(freed) do
