@@ -33,6 +33,8 @@ export interface AttemptOptions {
   readonly onOutcome: (outcome: string, number: number) => void;
   readonly onBatch: (ms: number) => void;
   readonly onStoreError: (code: string) => void;
+  /** The store has left calls unanswered for a while. */
+  readonly onStoreSilent: () => void;
 }
 
 /** How an attempt ended. `lost`: the run is somebody else's, or nobody's, and nothing was written. */
@@ -77,7 +79,7 @@ async function carryOut(options: AttemptOptions, stop: StopWatch): Promise<Compl
       snapshot,
       cutoff: Date.parse(hold.record.spec.cutoff),
       timers,
-      limiter: new StoreLimiter({ timers, onError: options.onStoreError }),
+      limiter: new StoreLimiter({ timers, onError: options.onStoreError, onSilence: options.onStoreSilent }),
       signal: stop.signal,
       journal: runJournal(hold),
       onPlanned: options.onPlanned,

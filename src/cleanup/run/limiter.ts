@@ -1,5 +1,6 @@
 import { sleep, type Timers } from "../../lib/timers.ts";
 import { StoreError } from "../store/port.ts";
+import { SilenceWatch } from "./silence.ts";
 
 export interface StoreLimiterOptions {
   readonly timers: Timers;
@@ -8,6 +9,8 @@ export interface StoreLimiterOptions {
   readonly random?: () => number;
   /** Told of every call that failed. */
   readonly onError?: (code: string) => void;
+  /** Told when calls are under way and none is answered, see {@link SilenceWatch}. */
+  readonly onSilence?: () => void;
 }
 
 /** Tries of a call that the store is too busy for, and of one that failed otherwise but may succeed. */
@@ -27,6 +30,7 @@ const GAP_STEP_MS = 5;
 export class StoreLimiter {
   readonly #options: StoreLimiterOptions;
   readonly #most: number;
+  readonly #silence: SilenceWatch;
   #window: number;
   #gap = 0;
   #refusals = 0;
@@ -42,6 +46,7 @@ export class StoreLimiter {
   constructor(options: StoreLimiterOptions) {
     this.#options = options;
     this.#most = options.most ?? 32;
+    this.#silence = new SilenceWatch(options.timers, () => options.onSilence?.());
     this.#window = this.#most;
   }
 
@@ -82,7 +87,7 @@ export class StoreLimiter {
       await enter();
       const era = this.#era;
       try {
-        const result = await call();
+        const result = await this.#silence.over(call);
         this.#succeeded();
         return result;
       } catch (error) {

@@ -41,7 +41,7 @@ const RETRY_MS = 1_000;
 interface Busy {
   readonly scope: string;
   readonly done: Promise<void>;
-  /** Its store failed a call, or the attempt before made no progress. */
+  /** Its store failed a call or does not answer, or the attempt before made no progress. */
   isInTrouble: boolean;
 }
 
@@ -180,6 +180,7 @@ export class CleanupRunner {
         metrics.cleanupStoreErrors.inc({ ...labels, code });
         this.#inTrouble(run);
       },
+      onStoreSilent: () => this.#inTrouble(run),
     };
   }
 
