@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ulid } from "ulid";
 import { afterEach, describe, expect, test } from "vitest";
@@ -20,59 +21,67 @@ import {
 const DESTINATIONS = Object.entries(GATES).map(([destination, { limit }]) => ({ destination, limit }));
 const LIMITS = new Map(DESTINATIONS.map(({ destination, limit }) => [destination, limit]));
 const CHAOS_MS = 16_000;
+/** Should its trap not have closed by then, it gets its signal from outside. */
+const LONGEST_LIFE_MS = 5_000;
 
-/** A worker that is started again whenever it is gone, each time with another trap, and set going again now and then when it is stopped. */
+/** A worker that is started again whenever it is gone, each time with another trap, which kills it and stops it by turns. */
 class Mortal {
   readonly #settings: SharedSettings;
   readonly #random: () => number;
+  #signal: Trap["signal"];
   #child: ChildProcess | undefined;
-  #trap: Trap | undefined;
-  #careful = false;
   deaths = 0;
   stops = 0;
 
-  constructor(settings: SharedSettings, random: () => number) {
+  constructor(settings: SharedSettings, first: Trap["signal"], random: () => number) {
     this.#settings = settings;
+    this.#signal = first;
     this.#random = random;
   }
 
   /** Lives and dies until the time is over, then lives on without a trap. */
   async live(untilMs: number): Promise<void> {
     while (Date.now() < untilMs) {
-      const gone = this.#start();
-      while (this.#child?.exitCode === null && this.#child.signalCode === null && Date.now() < untilMs) {
-        await Promise.race([gone, sleep(200 + this.#random() * 3_500)]);
-        if (this.#trap?.signal === "SIGSTOP" && this.#child.kill("SIGCONT")) this.stops += 1;
-        // A trap that never closes: the next life has another one.
-        if (this.#random() < 0.25) this.#child.kill("SIGKILL");
-      }
+      const trap = this.#nextTrap();
+      const child = this.#start(trap);
+      const gone = once(child, "exit");
+      const trapped = await Promise.race([gone, once(child, "message"), sleep(LONGEST_LIFE_MS)]);
+      if (trapped === undefined) child.kill(trap.signal);
+      if (trap.signal === "SIGSTOP") await this.#rest(child, gone);
+      child.kill("SIGKILL");
+      await gone;
+      this.deaths += 1;
       await sleep(this.#random() * 400);
     }
-    this.#careful = true;
-    this.#child?.kill("SIGKILL");
-    void this.#start();
+    this.#start(undefined);
   }
 
   end(): void {
     this.#child?.kill("SIGKILL");
   }
 
-  #start(): Promise<void> {
+  /** Stands still, then goes on for a while. */
+  async #rest(child: ChildProcess, gone: Promise<unknown>): Promise<void> {
+    this.stops += 1;
+    await sleep(200 + this.#random() * 3_500);
+    child.kill("SIGCONT");
+    await Promise.race([gone, sleep(this.#random() * 3_000)]);
+  }
+
+  #nextTrap(): Trap {
     const step = STEPS[Math.floor(this.#random() * STEPS.length)] ?? "written";
-    const signal = this.#random() < 0.5 ? "SIGKILL" : "SIGSTOP";
-    this.#trap = this.#careful ? undefined : { step, nth: 1 + Math.floor(this.#random() * 25), signal };
-    const settings = { ...this.#settings, ...(this.#trap && { trap: this.#trap }) };
-    const child = fork(new URL("../support/shared/worker-process.ts", import.meta.url), {
+    const signal = this.#signal;
+    this.#signal = signal === "SIGKILL" ? "SIGSTOP" : "SIGKILL";
+    return { step, nth: 1 + Math.floor(this.#random() * 6), signal };
+  }
+
+  #start(trap: Trap | undefined): ChildProcess {
+    const settings = { ...this.#settings, ...(trap && { trap }) };
+    this.#child = fork(new URL("../support/shared/worker-process.ts", import.meta.url), {
       env: { ...process.env, SHARED: JSON.stringify(settings) },
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });
-    this.#child = child;
-    return new Promise((resolve) => {
-      child.once("exit", () => {
-        if (!this.#careful) this.deaths += 1;
-        resolve();
-      });
-    });
+    return this.#child;
   }
 }
 
@@ -140,7 +149,7 @@ describe("destinations that three routes share", () => {
     await store.start();
     cleanups.push(() => store.close());
     const settings: SharedSettings = { redisUrl: redis.url, namespace: scope.namespace, url: receiver.url };
-    const workers = Array.from({ length: 3 }, () => new Mortal(settings, random));
+    const workers = (["SIGKILL", "SIGSTOP", "SIGSTOP"] as const).map((first) => new Mortal(settings, first, random));
     cleanups.push(() => {
       for (const worker of workers) worker.end();
     });
@@ -171,10 +180,10 @@ describe("destinations that three routes share", () => {
     expect(gate.state, `seed ${seed}`).toBe("Closed");
     expect(gate.generation, "it was held or opened, and came back").toBeGreaterThanOrEqual(3);
     const sum = (of: "deaths" | "stops") => workers.reduce((all, worker) => all + worker[of], 0);
-    expect([sum("deaths") > 3, sum("stops") > 3, (receiver.kinds.get("hanging") ?? 0) > 0], `seed ${seed}`).toEqual([
-      true,
-      true,
-      true,
-    ]);
+    const happened = [sum("deaths"), sum("stops"), receiver.kinds.get("hanging") ?? 0];
+    expect(
+      Math.min(...happened),
+      `seed ${seed}: killed, stopped, hanging ${happened.join(", ")} times`,
+    ).toBeGreaterThan(0);
   });
 });

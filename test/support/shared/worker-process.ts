@@ -13,7 +13,9 @@ let left = trap?.nth ?? 0;
 function at(step: Step): void {
   if (trap?.step !== step) return;
   left -= 1;
-  if (left === 0) process.kill(process.pid, trap.signal);
+  if (left !== 0) return;
+  if (trap.signal === "SIGSTOP") process.send?.("stopped");
+  process.kill(process.pid, trap.signal);
 }
 
 const store = new RedisStore({ url: redisUrl });
@@ -60,7 +62,6 @@ const attempt: Attempt = async (copy, to, context) => {
 
 const worker = new Worker({ outbox, attempt, destinations: sharedDestinations(url, true) });
 await worker.start();
-process.send?.("ready");
 process.once("SIGTERM", () => {
   void worker.stop().then(() => process.exit(0));
 });
