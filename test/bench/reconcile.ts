@@ -118,7 +118,7 @@ async function measure({ cluster, release, progress, gateway, routes, size }: Pr
 
 /** Waits until the controller writes no more than its Lease, which it renews every 2 s. */
 async function quiet(controller: RoleProcess): Promise<void> {
-  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; ) {
+  for (const end = performance.now() + PATIENCE_MS; performance.now() < end; ) {
     const before = await writesOf(controller);
     await sleep(QUIET_MS);
     if ((await writesOf(controller)) - before <= Math.ceil(QUIET_MS / 2_000)) return;

@@ -48,7 +48,7 @@ describe("custody when Redis fails", () => {
       (error: { code?: string }) => error.code,
     );
   const until = async (met: () => boolean | Promise<boolean>, ms: number) => {
-    for (const end = Date.now() + ms; Date.now() < end; await sleep(20)) if (await met()) return true;
+    for (const end = performance.now() + ms; performance.now() < end; await sleep(20)) if (await met()) return true;
     return false;
   };
   /** Drains as a worker does, until stopped. */

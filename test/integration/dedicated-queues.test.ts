@@ -88,7 +88,7 @@ describe("workers of one route beside shared ones", () => {
     return store;
   };
   const until = async (met: () => boolean | Promise<boolean>, ms = 30_000) => {
-    for (const end = Date.now() + ms; Date.now() < end; await sleep(20)) if (await met()) return true;
+    for (const end = performance.now() + ms; performance.now() < end; await sleep(20)) if (await met()) return true;
     return false;
   };
   const ticketsIn = async (dedicatedRoute?: string) => {

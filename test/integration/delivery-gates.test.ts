@@ -169,9 +169,9 @@ describe("a worker and a destination's gate", () => {
     await sleep(1_500);
     const admin = redis.client();
     const commands = async () => Number(/total_commands_processed:(\d+)/.exec(await admin.info("stats"))?.[1]);
-    const [before, began] = [await commands(), Date.now()];
+    const [before, began] = [await commands(), performance.now()];
     await sleep(3_000);
-    const perSecond = ((await commands()) - before) / ((Date.now() - began) / 1_000);
+    const perSecond = ((await commands()) - before) / ((performance.now() - began) / 1_000);
     expect(perSecond).toBeLessThan(50);
     expect(await open()).toBe(10_000);
     expect(requests).toHaveLength(1);

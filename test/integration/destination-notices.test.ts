@@ -138,7 +138,7 @@ describe("notices about a destination", () => {
   }
 
   const until = async (met: () => boolean | Promise<boolean>, ms = 20_000): Promise<boolean> => {
-    for (const end = Date.now() + ms; Date.now() < end; await sleep(20)) if (await met()) return true;
+    for (const end = performance.now() + ms; performance.now() < end; await sleep(20)) if (await met()) return true;
     return false;
   };
   const types = ({ got }: Receiver) => got.map(({ body }) => (JSON.parse(body) as { type: string }).type);

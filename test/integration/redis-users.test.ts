@@ -54,7 +54,7 @@ describe("Redis users that the controller sets", () => {
     return reply === "OK";
   };
   const until = async (met: () => boolean, ms = 30_000) => {
-    for (const end = Date.now() + ms; !met() && Date.now() < end; ) await sleep(20);
+    for (const end = performance.now() + ms; !met() && performance.now() < end; ) await sleep(20);
     return met();
   };
 

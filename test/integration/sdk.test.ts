@@ -43,7 +43,7 @@ function post(
 }
 
 async function until(met: () => boolean | Promise<boolean>, ms: number): Promise<boolean> {
-  for (const end = Date.now() + ms; Date.now() < end; await sleep(20)) if (await met()) return true;
+  for (const end = performance.now() + ms; performance.now() < end; await sleep(20)) if (await met()) return true;
   return false;
 }
 

@@ -41,7 +41,7 @@ class Mortal {
 
   /** Lives and dies until the time is over, then lives on without a trap. */
   async live(untilMs: number): Promise<void> {
-    while (Date.now() < untilMs) {
+    while (performance.now() < untilMs) {
       const trap = this.#nextTrap();
       const child = this.#start(trap);
       const gone = once(child, "exit");
@@ -103,7 +103,7 @@ function mostWithin(times: readonly number[], ms: number): number {
 /** The events whose copies are all delivered, at the latest after `ms`. */
 async function drained(ledger: Ledger, ids: readonly string[], ms: number): Promise<Map<string, EventView>> {
   const views = new Map<string, EventView>();
-  for (const end = Date.now() + ms; views.size < ids.length && Date.now() < end; await sleep(200)) {
+  for (const end = performance.now() + ms; views.size < ids.length && performance.now() < end; await sleep(200)) {
     for (const id of ids) {
       if (views.has(id)) continue;
       const view = await ledger.event(id);
@@ -116,7 +116,7 @@ async function drained(ledger: Ledger, ids: readonly string[], ms: number): Prom
 /** Events of all routes, one after the other, until the time is over; for a while of it the receiver is ill. Returns their ids. */
 async function send(inbox: Inbox, receiver: Receiver, { endsAt, random }: { endsAt: number; random: () => number }) {
   const ids: string[] = [];
-  for (let now = Date.now(); now < endsAt; now = Date.now()) {
+  for (let now = performance.now(); now < endsAt; now = performance.now()) {
     const policy = ROUTES[ids.length % ROUTES.length];
     if (policy === undefined) break;
     const id = ulid();
@@ -156,7 +156,7 @@ describe("destinations that three routes share", () => {
     const policies = new Map([...sharedDestinations(receiver.url, false)].map(([id, { policy }]) => [id, policy]));
     const takes = [...policies.keys()].map((destination) => ({ destination, want: 0 }));
     await store.outbox(scope, { policies: () => ROUTES }).turn({ settles: [], takes, policies });
-    const endsAt = Date.now() + CHAOS_MS;
+    const endsAt = performance.now() + CHAOS_MS;
     const lives = workers.map((worker) => worker.live(endsAt));
     const ids = await send(store.inbox(scope), receiver, { endsAt, random });
     await Promise.all(lives);

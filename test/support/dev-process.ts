@@ -155,7 +155,7 @@ export async function waitFor(
   look: () => boolean | Promise<boolean>,
   timeoutMs = START_TIMEOUT_MS,
 ): Promise<void> {
-  for (const end = Date.now() + timeoutMs; Date.now() < end; await sleep(50)) {
+  for (const end = performance.now() + timeoutMs; performance.now() < end; await sleep(50)) {
     if (await look()) return;
   }
   throw new Error(`waited in vain for ${what}`);

@@ -184,9 +184,9 @@ class RedisProcess implements TestRedis {
   async #untilReady(child: ChildProcess): Promise<void> {
     const probe = new Redis(this.url, { retryStrategy: () => 20, maxRetriesPerRequest: null, enableReadyCheck: false });
     probe.on("error", () => {});
-    const deadline = Date.now() + START_TIMEOUT_MS;
+    const deadline = performance.now() + START_TIMEOUT_MS;
     try {
-      while (this.#child === child && Date.now() < deadline) {
+      while (this.#child === child && performance.now() < deadline) {
         const answer = await Promise.race([probe.ping().catch(() => ""), sleep(100, "")]);
         if (answer === "PONG") return;
         await sleep(10);

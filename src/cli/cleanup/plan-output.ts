@@ -41,7 +41,7 @@ export class PlanOutput {
   readonly #bar: ProgressBar;
   readonly #first: VersionEntry[] = [];
   #total = 0;
-  #toldAt = Date.now();
+  #toldAt = performance.now();
 
   constructor(io: Io, view: PlanView, subject: PlanSubject) {
     this.#io = io;
@@ -72,8 +72,8 @@ export class PlanOutput {
 
   /** Now and then, so that a log does not fill. */
   #tell(text: string): void {
-    if (Date.now() - this.#toldAt < TELL_MS) return;
-    this.#toldAt = Date.now();
+    if (performance.now() - this.#toldAt < TELL_MS) return;
+    this.#toldAt = performance.now();
     this.#io.stderr.write(`${text}\n`);
   }
 

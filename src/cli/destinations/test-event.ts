@@ -79,9 +79,9 @@ async function outcome(
   id: string,
   look: (id: string) => Promise<EventView | undefined>,
 ): Promise<EventView | undefined> {
-  for (const end = Date.now() + WAIT_MS; ; await sleep(LOOK_MS)) {
+  for (const end = performance.now() + WAIT_MS; ; await sleep(LOOK_MS)) {
     const event = await look(id);
     const state = event?.copies[0]?.state ?? "";
-    if (!["waiting", "active"].includes(state) || Date.now() > end) return event;
+    if (!["waiting", "active"].includes(state) || performance.now() > end) return event;
   }
 }

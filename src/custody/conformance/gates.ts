@@ -320,7 +320,7 @@ function wakingConformance(open: Open): void {
     return { seen, stop, tickets: () => tickets, looks: () => looks };
   };
   const until = async (met: () => boolean, ms: number) => {
-    for (const end = Date.now() + ms; !met() && Date.now() < end; ) await sleep(10);
+    for (const end = performance.now() + ms; !met() && performance.now() < end; ) await sleep(10);
     return met();
   };
 
@@ -359,7 +359,8 @@ function wakingConformance(open: Open): void {
       expect(await one.tell([last as TakenCopy], effect)).toMatchObject([{ to: state }]);
       const { stop, tickets, seen } = await drain(store, policy);
       const found = async () => (await store.ledger.event(lost?.eventId ?? ""))?.copies[0];
-      for (const end = Date.now() + 8_000; (await found())?.state === "active" && Date.now() < end; ) await sleep(50);
+      for (const end = performance.now() + 8_000; (await found())?.state === "active" && performance.now() < end; )
+        await sleep(50);
       expect(await found()).toMatchObject({ state: "waiting", attempts: [{ action: "unknown" }] });
       await sleep(300);
       const before = tickets();

@@ -22,7 +22,7 @@ export async function endLeftoverRedis(url: string, pid: number): Promise<boolea
     client.disconnect();
   }
   if (!signal(pid, "SIGTERM")) return true;
-  for (const until = Date.now() + END_TIMEOUT_MS; Date.now() < until; ) {
+  for (const until = performance.now() + END_TIMEOUT_MS; performance.now() < until; ) {
     if (!signal(pid, 0)) return true;
     await sleep(50);
   }

@@ -25,8 +25,8 @@ export async function benchParked(stage: Stage, namespace: string, seconds: numb
   const client = stage.redis.client();
   const workers: Child<unknown>[] = [];
   const meterAs = async (state: GateState) => {
-    for (const end = Date.now() + PATIENCE_MS; (await gates.gate(id)).state !== state; await sleep(100)) {
-      if (Date.now() > end) throw new Error(`the slow destination did not become ${state}`);
+    for (const end = performance.now() + PATIENCE_MS; (await gates.gate(id)).state !== state; await sleep(100)) {
+      if (performance.now() > end) throw new Error(`the slow destination did not become ${state}`);
     }
     await sleep(QUIET_MS);
     return meterCommands(client, seconds * 1_000);

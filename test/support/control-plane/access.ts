@@ -137,7 +137,7 @@ export class Cluster {
 
   async #untilServiceAccount(namespace: string): Promise<void> {
     const path = `/api/v1/namespaces/${namespace}/serviceaccounts/default`;
-    for (const end = Date.now() + NAMESPACE_TIMEOUT_MS; Date.now() < end; await sleep(25)) {
+    for (const end = performance.now() + NAMESPACE_TIMEOUT_MS; performance.now() < end; await sleep(25)) {
       const { status } = await this.admin.request("GET", path);
       if (status === 200) return;
     }

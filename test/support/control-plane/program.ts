@@ -60,7 +60,11 @@ export class Program {
 
   /** Polls until `look` says true. @throws Error with the log when the program ends before that, or after `timeoutMs` */
   async until(look: () => Promise<boolean>, timeoutMs: number): Promise<void> {
-    for (const end = Date.now() + timeoutMs; this.#child !== undefined && Date.now() < end; await sleep(POLL_MS)) {
+    for (
+      const end = performance.now() + timeoutMs;
+      this.#child !== undefined && performance.now() < end;
+      await sleep(POLL_MS)
+    ) {
       if (await look().catch(() => false)) return;
     }
     const how = this.#child === undefined ? "ended" : `was not ready within ${timeoutMs} ms`;

@@ -201,12 +201,12 @@ export class PodWorker {
   /** As a kubelet does: the preStop pause, the process, and then the object, which only the node may remove. */
   async #terminate(): Promise<void> {
     const { deletionGracePeriodSeconds = DEFAULT_GRACE_SECONDS, name, namespace } = this.#pod.metadata;
-    const end = Date.now() + deletionGracePeriodSeconds * 1000;
+    const end = performance.now() + deletionGracePeriodSeconds * 1000;
     const pause = this.#pod.spec.containers[0]?.lifecycle?.preStop?.sleep?.seconds ?? 0;
     if (!this.#isGone) await sleep(Math.min(pause, deletionGracePeriodSeconds) * 1000);
     const process = this.#process;
     this.#process = undefined;
-    await process?.stop(this.#isGone ? 1 : Math.max(1, (end - Date.now()) / 1000));
+    await process?.stop(this.#isGone ? 1 : Math.max(1, (end - performance.now()) / 1000));
     while (!this.#isGone) {
       const options = { gracePeriodSeconds: 0, preconditions: { uid: this.uid } };
       const path = `/api/v1/namespaces/${namespace}/pods/${name}`;

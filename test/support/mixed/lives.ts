@@ -33,9 +33,9 @@ export class Lives {
     });
   }
 
-  /** Is killed at least once and stopped for longer than a lease, then either at random. Resolves when the time is over, with the process at work. */
+  /** Is killed at least once and stopped for longer than a lease, then either at random. `untilMs`: monotonic. Resolves when the time is over, with the process at work. */
   async live(untilMs: number): Promise<void> {
-    for (let n = 0; n < 2 || Date.now() < untilMs; n++) {
+    for (let n = 0; n < 2 || performance.now() < untilMs; n++) {
       await sleep(500 + this.#random() * 3_500);
       if (n === 0 || (n > 1 && this.#random() < 0.5)) await this.#die();
       else await this.#rest(n === 1 || this.#random() < 0.3);

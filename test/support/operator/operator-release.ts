@@ -229,7 +229,7 @@ export class OperatorRelease {
 
   /** Waits for something. @throws Error with the ends of the logs */
   async until(what: string, look: () => boolean | Promise<boolean>, timeoutMs = READY_MS): Promise<void> {
-    for (const end = Date.now() + timeoutMs; Date.now() < end; await sleep(50)) if (await look()) return;
+    for (const end = performance.now() + timeoutMs; performance.now() < end; await sleep(50)) if (await look()) return;
     throw new Error(`waited ${timeoutMs} ms for ${what}:\n${this.logs()}`);
   }
 

@@ -11,13 +11,13 @@ const INTERVAL_MS = 25;
  * @throws AssertionError of the last look
  */
 export async function becomes<T>(look: () => T | Promise<T>, expected: unknown, timeoutMs = TIMEOUT_MS): Promise<void> {
-  for (const end = Date.now() + timeoutMs; ; await sleep(INTERVAL_MS)) {
+  for (const end = performance.now() + timeoutMs; ; await sleep(INTERVAL_MS)) {
     const value = await look();
     try {
       expect(value).toEqual(expected);
       return;
     } catch (error) {
-      if (Date.now() >= end) throw error;
+      if (performance.now() >= end) throw error;
     }
   }
 }
