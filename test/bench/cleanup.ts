@@ -15,7 +15,7 @@ export interface CleanupSizes {
 }
 
 export const FULL_CLEANUP: CleanupSizes = {
-  rounds: 3,
+  rounds: 4,
   planned: 1_000_000,
   stored: 5_000,
   listed: { few: 10_000, many: 1_000_000 },
@@ -48,7 +48,7 @@ export async function benchCleanup(
     tell(`round ${round} of ${rounds}`);
     // oxlint-disable no-await-in-loop -- one thing at a time has the machine
     planner.push(await plannerRate(planned));
-    await storeRound(location, stored, store);
+    await storeRound(location, { round, versions: stored }, store);
     // oxlint-enable no-await-in-loop
   }
   tell("memory");

@@ -34,7 +34,7 @@ cleanup measures retention runs on a real S3 server of its own, against what tha
 
   --json                 the table goes to stderr, one JSON line to stdout
   --quick                of fairness and cleanup: small sizes, to see that it runs
-  --rounds N             default 5; fairness and cleanup always take 3
+  --rounds N             default 5; fairness always takes 3, cleanup 4
   --ingest-requests N    of each side and round; default 30000
   --delivery-requests N  of each side and round; default 100000
   --routes N             of reconcile, ${ROUTES_PER_NAMESPACE} in each namespace; default 1000

@@ -16,12 +16,18 @@ export interface StoreTimes {
   readonly batches: number[];
 }
 
-/** One round: the store's own batches one after the other, then a dry run and an Enforce run over as many versions. */
-export async function storeRound(location: ObjectStoreLocation, versions: number, times: StoreTimes): Promise<void> {
-  const bare = await filled(location, versions);
-  const access = open(bare.bucket.s3, location);
-  times.batches.push(await seconds(() => deleteAll(access.deleter(), bare.written)));
+type Side = (location: ObjectStoreLocation, versions: number, times: StoreTimes) => Promise<void>;
+
+/** The store's own batches one after the other. */
+const ownBatches: Side = async (location, versions, times) => {
+  const { bucket, written } = await filled(location, versions);
+  const access = open(bucket.s3, location);
+  times.batches.push(await seconds(() => deleteAll(access.deleter(), written)));
   access.store.close();
+};
+
+/** A dry run and an Enforce run over as many versions. */
+const runs: Side = async (location, versions, times) => {
   const { bucket } = await filled(location, versions);
   // A run waits for its cutoff, and the store tells whole seconds.
   await new Promise((resolve) => setTimeout(resolve, 2_000));
@@ -30,6 +36,17 @@ export async function storeRound(location: ObjectStoreLocation, versions: number
     carryOut(snapshotOf(mode, bucket.s3), () => open(bucket.s3, location), { cutoff, expected: versions });
   times.dryRun.push(await seconds(() => run("DryRun")));
   times.enforce.push(await seconds(() => run("Enforce")));
+};
+
+/** A round of both, each first by turns: a store gets slower with what was deleted from it before. */
+export async function storeRound(
+  location: ObjectStoreLocation,
+  { round, versions }: { readonly round: number; readonly versions: number },
+  times: StoreTimes,
+): Promise<void> {
+  const sides = [ownBatches, runs];
+  // oxlint-disable-next-line no-await-in-loop -- one thing at a time has the store
+  for (const side of round % 2 === 0 ? sides : sides.toReversed()) await side(location, versions, times);
 }
 
 function open(s3: CleanupSnapshot["s3"], { accessKeyId, secretAccessKey }: ObjectStoreLocation) {
