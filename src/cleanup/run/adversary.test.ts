@@ -37,6 +37,7 @@ const world = fc.record({
   acts: fc.array(act, { maxLength: 6 }),
   faults: fc.array(fault, { maxLength: 3 }),
   batchSize: fc.constantFrom(1, 2, 5, 200),
+  batchesAtOnce: fc.constantFrom(1, 2, 3),
 });
 type Case = typeof world extends fc.Arbitrary<infer T> ? T : never;
 
@@ -124,7 +125,7 @@ class Adversary {
     const exclusions = { ...snapshot().exclusions, tags: [{ key: "keep" }] };
     this.world.store.objectLock = true;
     this.world.addRun({ snapshot: { batchSize: this.#case.batchSize, maxAttempts: 10, exclusions } });
-    const runner = this.world.runner();
+    const runner = this.world.runner({ batchesAtOnce: this.#case.batchesAtOnce });
     runner.start();
     for (let at = 0; at < 200 && this.world.records.open().length > 0; at += 1)
       // oxlint-disable-next-line no-await-in-loop -- time goes on

@@ -32,7 +32,7 @@ const SNAPSHOT = {
   },
 };
 
-async function runThatDies(diesAt: number, hasEffect: boolean) {
+async function runThatDies(batchesAtOnce: number, diesAt: number, hasEffect: boolean) {
   const timers = new ManualTimers();
   const world = new World(timers);
   const { stays } = fill(world);
@@ -40,6 +40,7 @@ async function runThatDies(diesAt: number, hasEffect: boolean) {
   const { store } = world;
   world.addRun({ snapshot: SNAPSHOT });
   const first = world.runner({
+    batchesAtOnce,
     records: mortal.records(world.records),
     storeOf: () => ({ store: mortal.store(store), deleter: () => mortal.deleter(store.deleter()) }),
   });
@@ -48,7 +49,7 @@ async function runThatDies(diesAt: number, hasEffect: boolean) {
   const died = mortal.isDead;
   // Written while nobody looks: the newest version of a key of which older ones may be gone.
   const newest = store.put(`${PREFIX}c`, { at: YOUNG });
-  const second = world.runner();
+  const second = world.runner({ batchesAtOnce });
   second.start();
   // Longer than a lease lasts, and than the pauses between attempts.
   await timers.advance(90_000);
@@ -66,8 +67,10 @@ function repeated({ store }: World): number {
   return sent.length - new Set(sent.map(({ versionId }) => versionId)).size;
 }
 
-test("a process may die at every step of a run: the next one goes on, and exactly what was planned is gone", async () => {
-  const alive = await runThatDies(Number.POSITIVE_INFINITY, true);
+const DEATHS =
+  "a process may die at every step of a run: the next one goes on, and exactly what was planned is gone; batches at a time:";
+test.each([1, 2])(`${DEATHS} %i`, async (batchesAtOnce) => {
+  const alive = await runThatDies(batchesAtOnce, Number.POSITIVE_INFINITY, true);
   expect(alive.left.toSorted()).toEqual(alive.expected);
   expect(repeated(alive.world)).toBe(0);
   const { steps } = alive.mortal;
@@ -75,7 +78,7 @@ test("a process may die at every step of a run: the next one goes on, and exactl
   for (let at = 1; at <= steps; at += 1)
     for (const hasEffect of [false, true]) {
       // oxlint-disable-next-line no-await-in-loop -- one after the other, each in a world of its own
-      const { world, died, left, expected, isIdle } = await runThatDies(at, hasEffect);
+      const { world, died, left, expected, isIdle } = await runThatDies(batchesAtOnce, at, hasEffect);
       const where = `step ${at} of ${steps}, ${hasEffect ? "after" : "before"} it took effect`;
       const end = { died, left: left.toSorted(), phase: world.status().phase, isIdle };
       expect({ where, ...end }).toEqual({ where, died: true, left: expected, phase: "Succeeded", isIdle: true });

@@ -11,7 +11,7 @@ import { factRules, type Position, type ScopeWork } from "./scope-work.ts";
 /** What the store said of a version is asked again when it is older than this before the version is deleted, ms. */
 export const FACTS_AGE_MS = 60_000;
 
-/** Versions asked about side by side at least, while those of a whole batch are known. */
+/** Versions asked about side by side at least, while those of the next batches are known. */
 const SLOWEST = 2;
 
 const NOTHING_KNOWN: Known = new Map();
@@ -27,14 +27,14 @@ export async function* plannedPages(work: ScopeWork, { lastKey }: Position): Asy
 
 /** Groups in their order, decided by what the store says of their candidates; the next ones are asked about meanwhile. */
 export function decidedGroups(work: ScopeWork, position: Position): AsyncGenerator<DecidedGroup> {
-  const { limiter, snapshot } = work;
-  const { batchSize } = snapshot;
+  const { limiter, snapshot, batchesAtOnce } = work;
+  const atOnce = snapshot.batchSize * batchesAtOnce;
   return mapAhead(singly(plannedPages(work, position)), {
     weight: ({ candidates, group }) => candidates.length + (1 + group.entries.length) / 50,
-    // So many candidates that a batch is ready when the one before is done, so few that what is known of them is fresh.
-    most: batchSize * 2,
-    // As many as there are places, and some that wait for one. The nearer the next batch is to being known, the fewer: the delete that is under way has the store to itself.
-    pace: (known) => Math.max(SLOWEST, 2 * limiter.window * (1 - known / batchSize)),
+    // So many candidates that the next batches are ready when those before are done, so few that what is known of them is fresh.
+    most: atOnce * 2,
+    // As many as there are places, and some that wait for one. The nearer the next batches are to being known, the fewer: the deletes under way have the store to themselves.
+    pace: (known) => Math.max(SLOWEST, 2 * limiter.window * (1 - known / atOnce)),
     map: (plan) => decide(work, plan, NOTHING_KNOWN),
   });
 }

@@ -5,15 +5,18 @@ import { RunFailure } from "./failure.ts";
 import { type DecidedGroup, GroupWork } from "./group-work.ts";
 import { account, type Item } from "./outcomes.ts";
 import type { EnforceWork, Position } from "./scope-work.ts";
-import { isStale, MAX_TRIES, send, StaleFacts } from "./send.ts";
+import { isStale, MAX_TRIES, type Sent, send, StaleFacts } from "./send.ts";
 import { Tally } from "./tally.ts";
 import type { TallyState } from "./tally.ts";
 
 /** Entries of open keys that are held at most before a batch is sent although it is not full: a key that waits for a retry holds up those after it. */
 const MOST_HELD = 20_000;
-/** How often a batch is made ready anew because what is known of it got too old. */
+/** How often batches are made ready anew because what is known of them got too old. */
 const FRESHENINGS = 5;
 const RETRY_PAUSE_MS = 200;
+
+/** Versions of one call. */
+type Batch = readonly Item[];
 
 /**
  * Goes through the prefix and deletes what is planned. Rejects with whatever ends it; everything up to the last commit of the journal is settled.
@@ -35,7 +38,7 @@ class DeletePass {
   #position: Position;
   #ready = 0;
   #held = 0;
-  /** Batches one after the other of which nothing was sent, as what was known got too old. */
+  /** Times in a row that nothing of the batches was sent, as what was known got too old. */
   #late = 0;
 
   constructor(work: EnforceWork, position: Position, from: TallyState) {
@@ -56,7 +59,8 @@ class DeletePass {
     this.#held += heldBy(group);
     if (group instanceof GroupWork) this.#ready += group.ready.length;
     if (this.#open.length === 1 && this.#settle()) this.#work.journal.moved(this.#position, this.#tally.state());
-    while (this.#ready >= this.#batchSize || this.#held >= MOST_HELD) await this.#flush();
+    const wanted = this.#work.batchesAtOnce * this.#batchSize;
+    while (this.#ready >= wanted || this.#held >= MOST_HELD) await this.#flush();
   }
 
   async finish(): Promise<void> {
@@ -64,50 +68,61 @@ class DeletePass {
   }
 
   async #flush(): Promise<void> {
-    const items = await this.#freshBatch();
-    if (items.length > 0) await this.#send(items);
+    const batches = await this.#freshBatches();
+    if (batches.length > 0) await this.#send(batches);
     this.#settle();
     this.#ready = [...this.#works()].reduce((sum, { ready }) => sum + ready.length, 0);
     const { journal, bucket, signal } = this.#work;
-    if (items.length === 0) return journal.moved(this.#position, this.#tally.state());
-    // The next batch has to know both.
+    if (batches.length === 0) return journal.moved(this.#position, this.#tally.state());
+    // The next batches have to know both.
     bucket.prepare(signal);
     await journal.commit(this.#position, this.#tally.state());
   }
 
-  /** The next batch, after everything has been looked at again that may have changed. */
-  async #freshBatch(): Promise<readonly Item[]> {
+  /** The next batches, after everything has been looked at again that may have changed. */
+  async #freshBatches(): Promise<readonly Batch[]> {
     const { bucket, manifests, signal, timers } = this.#work;
     for (let tries = 0; tries < FRESHENINGS; tries += 1) {
       await bucket.check(signal);
       await manifests.refresh(signal);
       const next = this.#peek();
       const now = timers.monotonic();
-      const stale = next.filter((item) => isStale(item, now) || manifests.isReferenced(item.entry.key));
+      const stale = next.flat().filter((item) => isStale(item, now) || manifests.isReferenced(item.entry.key));
       if (stale.length === 0) return this.#take(next);
       await this.#decideAgain(stale);
     }
     throw tooSlow();
   }
 
-  #peek(): readonly Item[] {
-    const items: Item[] = [];
+  /** A key is in one of them only: its newer versions are not sent while of older ones nothing is known. */
+  #peek(): readonly Batch[] {
+    const batches: Item[][] = [];
+    let batch: Item[] = [];
     for (const group of this.#works()) {
-      if (items.length >= this.#batchSize) break;
-      for (const entry of group.ready.slice(0, this.#batchSize - items.length)) items.push({ group, entry });
+      const { ready } = group;
+      if (ready.length === 0) continue;
+      if (batches.length === 0 || batch.length >= this.#batchSize) {
+        if (batches.length === this.#work.batchesAtOnce) break;
+        batches.push((batch = []));
+      }
+      for (const entry of ready.slice(0, this.#batchSize - batch.length)) batch.push({ group, entry });
     }
-    return items;
+    return batches;
   }
 
-  #take(items: readonly Item[]): readonly Item[] {
+  #take(next: readonly Batch[]): readonly Batch[] {
     const { maxDeletesPerRun } = this.#work.snapshot.safety;
-    if (this.#tally.counters.deleted + items.length > maxDeletesPerRun)
+    const mayBe = maxDeletesPerRun - this.#tally.counters.deleted;
+    const [first = []] = next;
+    const batches = next.flat().length > mayBe ? [first] : next;
+    if (first.length > mayBe)
       throw new RunFailure(
         "TooManyDeletes",
         `the next batch would be over ${maxDeletesPerRun} deletes (safety.maxDeletesPerRun); it is not sent`,
       );
-    for (const [group, count] of countByGroup(items)) group.take(count);
-    return items;
+    if (first.length === 0) return [];
+    for (const [group, count] of countByGroup(batches.flat())) group.take(count);
+    return batches;
   }
 
   async #decideAgain(stale: readonly Item[]): Promise<void> {
@@ -126,13 +141,19 @@ class DeletePass {
     );
   }
 
-  async #send(items: readonly Item[]): Promise<void> {
+  async #send(batches: readonly Batch[]): Promise<void> {
     const { timers, onBatch, signal, journal } = this.#work;
-    const begun = timers.monotonic();
-    const { outcomes, unsent, ended } = await send(this.#work, items);
+    const sent = await Promise.all(
+      batches.map(async (batch) => {
+        const begun = timers.monotonic();
+        const one = await send(this.#work, batch);
+        onBatch(timers.monotonic() - begun);
+        return one;
+      }),
+    );
+    const { outcomes, unsent, ended } = together(sent);
     for (const { group, entry } of unsent) group.again(entry, false);
     const { again, denied } = await account(this.#work, outcomes, this.#tally);
-    onBatch(timers.monotonic() - begun);
     const failure = this.#failure({ items: outcomes, again, denied });
     if (failure !== undefined || (ended !== undefined && !(ended instanceof StaleFacts))) {
       this.#settle();
@@ -189,6 +210,16 @@ class DeletePass {
     this.#tally.settledTooLarge(group.plan);
     this.#position = { ...this.#position, lastKey: group.plan.group.key };
   }
+}
+
+/** What became of batches that were sent side by side. That one of them ended for good counts more than that facts of another got old. */
+function together(sent: readonly Sent[]): Sent {
+  const ends = sent.flatMap(({ ended }) => (ended === undefined ? [] : [ended]));
+  return {
+    outcomes: new Map(sent.flatMap(({ outcomes }) => [...outcomes])),
+    unsent: sent.flatMap(({ unsent }) => unsent),
+    ended: ends.find((ended) => !(ended instanceof StaleFacts)) ?? ends[0],
+  };
 }
 
 function tooSlow(): RunFailure {

@@ -27,6 +27,7 @@ export interface AttemptOptions {
   /** May throw a StoreError. */
   readonly storeOf: (snapshot: CleanupSnapshot) => StoreAccess | Promise<StoreAccess>;
   readonly timers: Timers;
+  readonly batchesAtOnce: number;
   /** Fires when the process stops. */
   readonly stopping: AbortSignal;
   readonly onPlanned: (entries: readonly VersionEntry[]) => void;
@@ -71,7 +72,7 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult> {
 }
 
 async function carryOut(options: AttemptOptions, stop: StopWatch): Promise<Completed> {
-  const { hold, snapshot, timers, storeOf } = options;
+  const { hold, snapshot, timers, storeOf, batchesAtOnce } = options;
   const access = await storeOf(snapshot);
   try {
     const work = scopeWork({
@@ -80,6 +81,7 @@ async function carryOut(options: AttemptOptions, stop: StopWatch): Promise<Compl
       cutoff: Date.parse(hold.record.spec.cutoff),
       timers,
       limiter: new StoreLimiter({ timers, onError: options.onStoreError, onSilence: options.onStoreSilent }),
+      batchesAtOnce,
       signal: stop.signal,
       journal: runJournal(hold),
       onPlanned: options.onPlanned,

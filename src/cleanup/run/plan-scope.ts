@@ -57,6 +57,7 @@ export async function planScope(options: PlanScopeOptions): Promise<PlannedScope
     cutoff,
     timers,
     limiter: new StoreLimiter({ timers }),
+    batchesAtOnce: 1,
     signal,
     journal: { moved: note, commit: (position, tally) => Promise.resolve(note(position, tally)) },
     onPlanned: (entries) => onPlanned?.(entries),

@@ -27,11 +27,14 @@ export interface CleanupRunnerOptions {
   readonly metrics: Metrics;
   /** Scopes side by side. Default: 4. */
   readonly concurrency?: number;
+  /** Batches of a run that are deleted side by side. Default: 2: a store waits for its disks, and deletes two in little more time than one. */
+  readonly batchesAtOnce?: number;
   /** Versions that a run has planned, in their order: by the dry run, or by the passes of an Enforce run that delete. */
   readonly onPlanned?: (run: RunRecord, entries: readonly VersionEntry[]) => void;
 }
 
 const DEFAULT_CONCURRENCY = 4;
+const DEFAULT_BATCHES_AT_ONCE = 2;
 /** Longest time without a look at the runs, ms: a change may have been missed. */
 const LOOK_EVERY_MS = 30_000;
 /** After a write that may have failed. */
@@ -145,7 +148,7 @@ export class CleanupRunner {
   }
 
   async #attempt(run: RunRecord, snapshot: CleanupSnapshot): Promise<void> {
-    const { timers, holder, logger, storeOf } = this.#options;
+    const { timers, holder, logger, storeOf, batchesAtOnce = DEFAULT_BATCHES_AT_ONCE } = this.#options;
     const token = randomUUID();
     this.#leases.issued(token);
     const records = this.#trackedRecords();
@@ -163,6 +166,7 @@ export class CleanupRunner {
       snapshot,
       storeOf,
       timers,
+      batchesAtOnce,
       stopping: this.#stopping.signal,
       ...this.#observers(run, snapshot),
     });

@@ -38,6 +38,8 @@ export interface ScopeWork {
   readonly bucket: BucketWatch;
   readonly facts: FactReader;
   readonly listing: ListingRules;
+  /** Batches that are deleted at a time at most. */
+  readonly batchesAtOnce: number;
   /** Ends reading at once. */
   readonly signal: AbortSignal;
   readonly journal: Journal;
@@ -59,7 +61,16 @@ export interface EnforceWork extends ScopeWork {
 
 export type ScopeInput = Pick<
   ScopeWork,
-  "store" | "snapshot" | "cutoff" | "timers" | "limiter" | "signal" | "journal" | "onPlanned" | "onOutcome"
+  | "store"
+  | "snapshot"
+  | "cutoff"
+  | "timers"
+  | "limiter"
+  | "batchesAtOnce"
+  | "signal"
+  | "journal"
+  | "onPlanned"
+  | "onOutcome"
 >;
 
 export function scopeWork(input: ScopeInput): ScopeWork {

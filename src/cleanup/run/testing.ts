@@ -87,6 +87,7 @@ export class World {
     );
   }
 
+  /** Its runs delete one batch at a time unless it is told otherwise: then a test can tell what came before what. */
   runner(change: Partial<CleanupRunnerOptions> = {}): CleanupRunner {
     this.#holders += 1;
     const { store } = this;
@@ -105,6 +106,7 @@ export class World {
       timers: this.timers,
       logger: silentLogger,
       metrics: this.metrics,
+      batchesAtOnce: 1,
       onPlanned: (_run, entries) => {
         this.planned.push(...entries);
       },
