@@ -120,7 +120,6 @@ class DeletePass {
         "TooManyDeletes",
         `the next batch would be over ${maxDeletesPerRun} deletes (safety.maxDeletesPerRun); it is not sent`,
       );
-    if (first.length === 0) return [];
     for (const [group, count] of countByGroup(batches.flat())) group.take(count);
     return batches;
   }

@@ -27,7 +27,7 @@ export interface CleanupRunnerOptions {
   readonly metrics: Metrics;
   /** Scopes side by side. Default: 4. */
   readonly concurrency?: number;
-  /** Batches of a run that are deleted side by side. Default: 2: a store waits for its disks, and deletes two in little more time than one. */
+  /** Batches of a run that are deleted side by side. Default: 2, as one at a time leaves a store waiting. */
   readonly batchesAtOnce?: number;
   /** Versions that a run has planned, in their order: by the dry run, or by the passes of an Enforce run that delete. */
   readonly onPlanned?: (run: RunRecord, entries: readonly VersionEntry[]) => void;

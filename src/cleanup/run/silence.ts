@@ -1,6 +1,6 @@
 import type { Timers } from "../../lib/timers.ts";
 
-/** Longer than a store takes for any call that it does not refuse in the end, ms. */
+/** A store that serves its calls is expected to answer one of them within this, ms. */
 export const SILENT_AFTER_MS = 5_000;
 
 /** Notices long before a call has failed that its store does not answer: calls are under way, and none has been answered for {@link SILENT_AFTER_MS}. */
